@@ -1,0 +1,146 @@
+"""Errors that say what went wrong, where in the user's own cell, and how to mend it.
+
+Every failure a user can cause is a `TvmlabError`.  It renders as three lines, in a notebook (through
+`_render_traceback_`, which IPython asks before it prints a traceback), on a terminal and in a log alike.
+The full traceback stays on ``__cause__`` for ``%tb``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "AttributeSchemaError",
+    "BackendError",
+    "CallError",
+    "CellError",
+    "ComputeError",
+    "LoadError",
+    "Location",
+    "NameRefused",
+    "PipelineError",
+    "TvmlabError",
+    "TypeRuleError",
+]
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in the user's source.
+
+    Parameters
+    ----------
+    label : str
+        What the user calls the source: ``Cell In[3]`` or a file name.
+    line : int
+        1-based line in that source, the ``%%magic`` line counted.
+    column : int
+        0-based column of the culprit; -1 if only the line is known.
+    text : str
+        The source line itself, without its line break.
+    """
+
+    label: str
+    line: int
+    column: int = -1
+    text: str = ""
+
+    def __str__(self) -> str:
+        indent = len(self.text) - len(self.text.lstrip())
+        code = self.text.strip()
+        if self.column >= indent:
+            at = self.column - indent
+            code = f"{code[:at]}▸{code[at:]}"
+        return f"{self.label}, line {self.line}: {code}" if code else f"{self.label}, line {self.line}"
+
+
+class TvmlabError(Exception):
+    """What, where, how to mend.
+
+    Parameters
+    ----------
+    what : str
+        One line: what is wrong.
+    where : Location or str, optional
+        The user's own line; or the node, file or attribute if no line of theirs is concerned.
+    mend : str, optional
+        One line: what to write instead.
+
+    Notes
+    -----
+    An error that crosses TVM's C++ boundary is rebuilt there from its class and its message alone
+    (`tvm_ffi.register_error`), so the three parts are recovered from a message of three lines.
+    """
+
+    what: str
+    where: str
+    mend: str
+
+    def __init__(self, what: str, where: Location | str | None = None, mend: str | None = None) -> None:
+        if where is None and mend is None and "\n" in what:
+            what, where, mend = self._split(what)
+        self.what = " ".join(what.split())
+        self.location = where if isinstance(where, Location) else None
+        self.where = " ".join(str(where).split()) if where else ""
+        self.mend = " ".join(mend.split()) if mend else ""
+        super().__init__(self.message)
+
+    @staticmethod
+    def _split(message: str) -> tuple[str, str, str]:
+        lines = [line.strip() for line in message.splitlines() if line.strip()]
+        where = next((line[len("at ") :] for line in lines if line.startswith("at ")), "")
+        mend = next((line[len("mend: ") :] for line in lines if line.startswith("mend: ")), "")
+        what = " ".join(line for line in lines if not line.startswith(("at ", "mend: ")))
+        return what, where, mend
+
+    @property
+    def message(self) -> str:
+        """The three lines, without the class name."""
+        lines = [self.what]
+        if self.where:
+            lines.append(f"  at {self.where}")
+        if self.mend:
+            lines.append(f"  mend: {self.mend}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def _render_traceback_(self) -> list[str]:
+        return f"{type(self).__name__}: {self.message}".splitlines()
+
+
+class CellError(TvmlabError):
+    """The cell does not define an operator: a syntax error, an error while it ran, or a part that is missing."""
+
+
+class NameRefused(TvmlabError):
+    """The operator's name cannot be taken."""
+
+
+class AttributeSchemaError(TvmlabError):
+    """An attribute is declared or given wrongly."""
+
+
+class TypeRuleError(TvmlabError):
+    """The type rule fails, returns no type, or disagrees with the compute."""
+
+
+class ComputeError(TvmlabError):
+    """The compute fails, returns no tensor, or reads outside its inputs."""
+
+
+class CallError(TvmlabError):
+    """An operator is called with the wrong number or kind of arguments."""
+
+
+class LoadError(TvmlabError):
+    """A model cannot be read."""
+
+
+class PipelineError(TvmlabError):
+    """A stage from a model to machine code fails."""
+
+
+class BackendError(TvmlabError):
+    """The installation is at fault: a bad pair of versions, a missing package or target."""

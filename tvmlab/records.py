@@ -1,0 +1,308 @@
+"""The records that everything passes on: frozen facts, no formatting.
+
+A record draws itself through one registry of pictures, filled by `tvmlab.show`; looking it up when a record
+is displayed is the package's only dynamic import.  `Record.to_dict` gives plain JSON data: what the picture
+shows, a script can read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+R = TypeVar("R", bound="Record")
+Bundle = dict[str, Any]
+
+_PICTURES: dict[type[Record], Callable[[Any], Bundle]] = {}
+
+
+def picture(kind: type[R]) -> Callable[[Callable[[R], Bundle]], Callable[[R], Bundle]]:
+    """Register how records of a class look: a function from the record to a bundle of MIME types."""
+
+    def register(draw: Callable[[R], Bundle]) -> Callable[[R], Bundle]:
+        _PICTURES[kind] = draw
+        return draw
+
+    return register
+
+
+def plain(value: Any) -> Any:
+    """Turn a value into plain JSON data: dicts, lists, strings, numbers, booleans and None."""
+    if isinstance(value, Record):
+        return value.to_dict()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, str | bool | int | float) or value is None:
+        return value
+    if isinstance(value, Sequence | set | frozenset):
+        return [plain(v) for v in value]
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
+
+
+class Record:
+    """Base of all records.  A subclass is a frozen dataclass and gives a one-line `headline`."""
+
+    @property
+    def headline(self) -> str:
+        """One line that says what the record found."""
+        return type(self).__name__
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain JSON data."""
+        return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self) if f.repr}  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.headline}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+        importlib.import_module("tvmlab.show")
+        for kind in type(self).__mro__:
+            if kind in _PICTURES:
+                return {"text/plain": self.headline, **_PICTURES[kind](self)}
+        return {"text/plain": self.headline}
+
+
+@dataclass(frozen=True, repr=False)
+class TensorInfo:
+    """Name, shape and dtype of a model's input or output; symbolic dimensions are strings."""
+
+    name: str
+    shape: tuple[int | str, ...] | None
+    dtype: str
+
+    def __str__(self) -> str:
+        shape = "?" if self.shape is None else ", ".join(map(str, self.shape))
+        return f"{self.name}: {self.dtype}[{shape}]"
+
+
+@dataclass(frozen=True)
+class Group:
+    """One fused group of a partition.
+
+    Parameters
+    ----------
+    kernel : str
+        Name of the kernel that the group becomes.
+    nodes : tuple of str
+        Labels of its nodes, in topological order.
+    kinds : tuple of str
+        Pattern kind of each node, by TVM's names (``kElemWise`` …).
+    """
+
+    kernel: str
+    nodes: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Partition(Record):
+    """Which nodes share a kernel.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model.
+    engine : str
+        ``"tvm"`` (TVM's FuseOps) or ``"none"``.
+    level : str
+        ``"relax"``: nodes are the kernels after legalization.
+    groups : tuple of Group
+        In the order of their last node.
+    kernels_before, kernels_after : int
+        Nodes that compute; groups.
+    """
+
+    model: str
+    engine: str
+    level: str
+    groups: tuple[Group, ...]
+    kernels_before: int
+    kernels_after: int
+
+    @property
+    def headline(self) -> str:
+        return f"{self.model}: {self.kernels_before} → {self.kernels_after} kernels ({self.engine})"
+
+
+@dataclass(frozen=True)
+class FunctionDiff:
+    """How one function changed between two stages; ``before`` or ``after`` is empty if it is not there."""
+
+    name: str
+    before: str
+    after: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, repr=False)
+class StageDiff(Record):
+    """Difference of two stages, function by function; unchanged functions are only counted."""
+
+    model: str
+    before: str
+    after: str
+    functions: tuple[FunctionDiff, ...]
+    unchanged: int
+
+    @property
+    def headline(self) -> str:
+        plus = sum(f.added for f in self.functions)
+        minus = sum(f.removed for f in self.functions)
+        return f"{self.model}: {self.before} → {self.after}: {len(self.functions)} functions changed, +{plus} −{minus} lines"
+
+
+@dataclass(frozen=True)
+class OutputError:
+    """How far one output is from its oracle.
+
+    Parameters
+    ----------
+    max_abs : float
+        Largest absolute difference.
+    peak : float
+        Largest absolute value of the oracle's output; ``max_abs / peak`` is what the tolerance bounds.
+    max_ulp : float
+        Largest difference in units in the last place of the oracle's value.
+    index : tuple of int
+        Where `max_abs` is.
+    expected, got : float
+        The two values there.
+    non_finite : int
+        Elements where just one side is NaN or infinite, or the infinities differ.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    max_abs: float
+    peak: float
+    max_ulp: float
+    index: tuple[int, ...]
+    expected: float
+    got: float
+    non_finite: int
+
+    @property
+    def relative(self) -> float:
+        """``max_abs / peak``; 0 where both are 0."""
+        return self.max_abs / self.peak if self.peak else self.max_abs
+
+
+@dataclass(frozen=True, repr=False)
+class Verification(Record):
+    """A model's outputs against an oracle that does not share its code."""
+
+    model: str
+    oracle: str
+    tolerance: float
+    outputs: tuple[OutputError, ...]
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether every output is within the tolerance and equal in its NaNs and infinities."""
+        return all(o.non_finite == 0 and o.relative <= self.tolerance for o in self.outputs)
+
+    @property
+    def headline(self) -> str:
+        worst = max(self.outputs, key=lambda o: o.relative, default=None)
+        verdict = "right" if self.ok else "WRONG"
+        if worst is None:
+            return f"{self.model}: nothing to compare"
+        return f"{self.model}: {verdict}, {worst.relative:.1e} of the largest value against {self.oracle}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "ok": self.ok}
+
+
+@dataclass(frozen=True)
+class Side:
+    """One contender of a timing: every repeat in seconds, in the order of measurement."""
+
+    name: str
+    seconds: tuple[float, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Timing(Record):
+    """Sides timed interleaved in one run; repeat i of every side is from the same round.
+
+    Parameters
+    ----------
+    baseline : str
+        The side that ratios are taken against.
+    threads : int
+        Threads of every side.
+    """
+
+    model: str
+    sides: tuple[Side, ...]
+    baseline: str
+    threads: int
+    machine: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def side(self, name: str) -> Side:
+        """The side of that name; KeyError if there is none."""
+        for side in self.sides:
+            if side.name == name:
+                return side
+        raise KeyError(f"no side {name!r}; there are {', '.join(s.name for s in self.sides)}")
+
+    def ratio(self, slow: str, fast: str) -> tuple[float, float, float]:
+        """Lower quartile, median and upper quartile of ``slow / fast``, paired round by round."""
+        pairs = sorted(s / f for s, f in zip(self.side(slow).seconds, self.side(fast).seconds, strict=True))
+        return quantile(pairs, 0.25), quantile(pairs, 0.5), quantile(pairs, 0.75)
+
+    @property
+    def headline(self) -> str:
+        parts = [f"{s.name} {quantile(sorted(s.seconds), 0.5) * 1e3:.2f} ms" for s in self.sides]
+        return f"{self.model}, {self.threads} threads: {', '.join(parts)}"
+
+
+def quantile(ordered: Sequence[float], q: float) -> float:
+    """Quantile of values in ascending order, with linear interpolation."""
+    at = (len(ordered) - 1) * q
+    low = int(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the doctor: ``ok``, ``note`` or ``problem``; a problem has a mend."""
+
+    name: str
+    status: str
+    detail: str
+    mend: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class DoctorReport(Record):
+    """What is installed, and whether it works together."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no finding is a problem."""
+        return all(f.status != "problem" for f in self.findings)
+
+    @property
+    def headline(self) -> str:
+        bad = [f.name for f in self.findings if f.status == "problem"]
+        return "all is well" if not bad else f"{len(bad)} problems: {', '.join(bad)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "ok": self.ok}
