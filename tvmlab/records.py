@@ -13,17 +13,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-R = TypeVar("R", bound="Record")
 Bundle = dict[str, Any]
 
-_PICTURES: dict[type[Record], Callable[[Any], Bundle]] = {}
+_PICTURES: dict[str, Callable[[Any], Bundle]] = {}
+_Draw = TypeVar("_Draw", bound=Callable[..., Bundle])
 
 
-def picture(kind: type[R]) -> Callable[[Callable[[R], Bundle]], Callable[[R], Bundle]]:
-    """Register how records of a class look: a function from the record to a bundle of MIME types."""
+def picture(kind: type[Record] | str) -> Callable[[_Draw], _Draw]:
+    """Register how records of a class look: a function from the record to a bundle of MIME types.
 
-    def register(draw: Callable[[R], Bundle]) -> Callable[[R], Bundle]:
-        _PICTURES[kind] = draw
+    The class may be given by its name, so that a picture needs no import of a room that imports TVM.
+    """
+    key = kind if isinstance(kind, str) else kind.__name__
+
+    def register(draw: _Draw) -> _Draw:
+        _PICTURES[key] = draw
         return draw
 
     return register
@@ -64,8 +68,8 @@ class Record:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
         importlib.import_module("tvmlab.show")
         for kind in type(self).__mro__:
-            if kind in _PICTURES:
-                return {"text/plain": self.headline, **_PICTURES[kind](self)}
+            if kind.__name__ in _PICTURES:
+                return {"text/plain": self.headline, **_PICTURES[kind.__name__](self)}
         return {"text/plain": self.headline}
 
 
@@ -172,11 +176,13 @@ class OutputError:
     max_ulp : float
         Largest difference in units in the last place of the oracle's value.
     index : tuple of int
-        Where `max_abs` is.
+        Where `max_abs` is; the first element that differs in NaN or infinity, if there is one.
     expected, got : float
         The two values there.
     non_finite : int
         Elements where just one side is NaN or infinite, or the infinities differ.
+    tolerance : float, optional
+        Bound on `relative` for this output alone, where the verification's own does not fit its dtype.
     """
 
     name: str
@@ -189,6 +195,7 @@ class OutputError:
     expected: float
     got: float
     non_finite: int
+    tolerance: float | None = None
 
     @property
     def relative(self) -> float:
@@ -210,7 +217,12 @@ class Verification(Record):
     @property
     def ok(self) -> bool:
         """Whether every output is within the tolerance and equal in its NaNs and infinities."""
-        return all(o.non_finite == 0 and o.relative <= self.tolerance for o in self.outputs)
+        return all(self.within(output) for output in self.outputs)
+
+    def within(self, output: OutputError) -> bool:
+        """Whether one output is within its tolerance."""
+        bound = self.tolerance if output.tolerance is None else output.tolerance
+        return output.non_finite == 0 and output.relative <= bound
 
     @property
     def headline(self) -> str:
