@@ -1,0 +1,1 @@
+"""Is it right, and how fast: verification against an oracle, and paired timing."""
