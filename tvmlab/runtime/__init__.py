@@ -1,0 +1,22 @@
+"""Compile a module, run it on NumPy arrays, and keep TVM quiet.
+
+This room knows nothing of operators or models: it takes modules whose operators are all legalized.
+"""
+
+from __future__ import annotations
+
+from tvmlab.runtime.executable import Executable, compile_module
+from tvmlab.runtime.silence import Silence, quiet
+from tvmlab.runtime.target import host_target
+from tvmlab.runtime.threads import set_threads, thread_count, threads
+
+__all__ = [
+    "Executable",
+    "Silence",
+    "compile_module",
+    "host_target",
+    "quiet",
+    "set_threads",
+    "thread_count",
+    "threads",
+]

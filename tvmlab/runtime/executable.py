@@ -1,0 +1,256 @@
+"""From a module to an executable, and from NumPy arrays to results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tvmlab.errors import CallError, PipelineError, TvmlabError
+from tvmlab.runtime.signature import Signature, signature_of
+from tvmlab.runtime.silence import quiet
+from tvmlab.runtime.target import host_target
+from tvmlab.runtime.threads import prepare_pool
+
+__all__ = ["Executable", "compile_module"]
+
+Array = NDArray[Any]
+
+_POOLED_BYTES = 4 << 20
+_POOLED_SHAPES = 8
+
+
+def compile_module(module: Any, target: Any = None) -> Executable:
+    """Compile a module whose operators are all legalized.  No fusion, no schedule: what is in it is what runs.
+
+    Parameters
+    ----------
+    module : tvm.IRModule
+        Is not changed.
+    target : tvm.target.Target, optional
+        Default: `host_target`.
+
+    Returns
+    -------
+    Executable
+
+    Raises
+    ------
+    PipelineError
+        TVM refuses the module.
+    """
+    tvm = prepare_pool()
+    from tvm import relax
+
+    started = time.perf_counter()
+    signatures = {
+        variable.name_hint: signature_of(variable.name_hint, function)
+        for variable, function in module.functions.items()
+        if isinstance(function, relax.Function)
+    }
+    try:
+        with quiet():
+            built = relax.build(module.clone(), host_target() if target is None else target)
+            machine = relax.VirtualMachine(built, tvm.cpu())
+    except TvmlabError:
+        raise
+    except Exception as error:
+        raise PipelineError(
+            f"TVM could not compile the module: {first_line(error)}",
+            where=f"the module with the functions {', '.join(sorted(signatures)) or '(none)'}",
+            mend="legalize every operator first; tl.trace(model) shows the module after each stage",
+        ) from error
+    return Executable(machine, signatures, time.perf_counter() - started)
+
+
+def first_line(error: BaseException) -> str:
+    """The line of an error of TVM's that says what is wrong: the first that is not empty, without the C++ noise."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = next((line for line in lines if not line.startswith(("Traceback", "File ", "Stack trace"))), "")
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """Input tensors of one set of shapes, aligned as TVM's kernels need them, and how to write into each."""
+
+    tensors: tuple[Any, ...]
+    writers: tuple[Callable[[Any, Array], None], ...]
+
+
+class Executable:
+    """A compiled module.
+
+    Parameters
+    ----------
+    vm : tvm.relax.VirtualMachine
+    signatures : dict
+        `Signature` of each function.
+    seconds_to_compile : float
+
+    Notes
+    -----
+    A kernel that is vectorised reads 64-byte aligned memory and dies on any other; NumPy aligns to 16.  So
+    arguments are always copied, into tensors that are kept for the next call with the same shapes.
+    """
+
+    def __init__(self, vm: Any, signatures: dict[str, Signature], seconds_to_compile: float) -> None:
+        self.vm = vm
+        self.signatures = signatures
+        self.seconds_to_compile = seconds_to_compile
+        self._slots: dict[tuple[Any, ...], list[_Slot]] = {}
+        self._functions: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<Executable: {', '.join(self.signatures)}, compiled in {self.seconds_to_compile:.2f} s>"
+
+    def run(self, *arrays: Any, function: str = "main") -> Any:
+        """Run on NumPy arrays.
+
+        Parameters
+        ----------
+        *arrays : ndarray
+            One per parameter, of its dtype and shape; any memory layout and byte order, read-only ones too.  Python
+            numbers and nested lists are converted.
+        function : str
+            Which function of the module.
+
+        Returns
+        -------
+        ndarray or tuple of ndarray
+
+        Raises
+        ------
+        CallError
+            Number, dtype or shape of the arguments is wrong.
+        PipelineError
+            The kernel failed while it ran.
+        """
+        signature = self._signature(function)
+        slot, home = self._fill(signature, arrays)
+        try:
+            result = self._functions[function](*slot.tensors)
+        except Exception as error:
+            raise _failure(signature, arrays, error) from error
+        if home is not None:
+            home.append(slot)
+        return _to_numpy(result, copy=not signature.fresh)
+
+    def bind(self, *arrays: Any, function: str = "main") -> Callable[[], Any]:
+        """A call without arguments that runs on copies of these arrays, made once; it returns TVM's own result.
+
+        For timing: nothing is converted when it is called.
+        """
+        signature = self._signature(function)
+        tensors = _new_slot(_checked(signature, arrays)).tensors
+        entry = self._functions[function]
+        try:
+            entry(*tensors)
+        except Exception as error:
+            raise _failure(signature, arrays, error) from error
+        return lambda: entry(*tensors)
+
+    def time(self, *arrays: Any, function: str = "main", repeats: int = 5) -> tuple[float, ...]:
+        """Seconds of each of `repeats` runs, after one run to warm up."""
+        call = self.bind(*arrays, function=function)
+        seconds = []
+        for _ in range(repeats):
+            started = time.perf_counter()
+            call()
+            seconds.append(time.perf_counter() - started)
+        return tuple(seconds)
+
+    def _signature(self, function: str) -> Signature:
+        signature = self.signatures.get(function)
+        if signature is None:
+            raise CallError(
+                f"the module has no function {function!r}",
+                mend=f"it has {', '.join(sorted(self.signatures)) or 'none'}",
+            )
+        if function not in self._functions:
+            self._functions[function] = self.vm[function]
+        return signature
+
+    def _fill(self, signature: Signature, arguments: tuple[Any, ...]) -> tuple[_Slot, list[_Slot] | None]:
+        """Copy the arguments into a slot; the list is where to put the slot back, None if it is not kept."""
+        dtypes = signature.dtypes
+        if len(arguments) != len(dtypes) or not all(
+            type(a) is np.ndarray and a.dtype == d for a, d in zip(arguments, dtypes, strict=True)
+        ):
+            arguments = _checked(signature, arguments)
+        if not signature.tensors_only or sum([a.nbytes for a in arguments]) > _POOLED_BYTES:
+            return _new_slot(arguments), None
+        key = (dtypes, *[a.shape for a in arguments])
+        waiting = self._slots.get(key)
+        if waiting is None:
+            if len(self._slots) >= _POOLED_SHAPES:
+                self._slots.clear()
+            waiting = self._slots.setdefault(key, [])
+        try:
+            slot = waiting.pop()
+        except IndexError:
+            return _new_slot(arguments), waiting
+        for write, argument in zip(slot.writers, arguments, strict=True):
+            write(..., argument)
+        return slot, waiting
+
+
+def _checked(signature: Signature, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    arguments = signature.converted(arguments)
+    problem = signature.problem(arguments)
+    if problem is not None:
+        raise problem
+    return arguments
+
+
+def _new_slot(arguments: tuple[Any, ...]) -> _Slot:
+    tensors, writers = zip(*map(_tensor, arguments), strict=True) if arguments else ((), ())
+    return _Slot(tensors, writers)
+
+
+def _tensor(argument: Any) -> tuple[Any, Callable[[Any, Array], None]]:
+    """A TVM tensor that holds a copy of the array, and the function that writes another array into it."""
+    from tvm import runtime
+
+    if not isinstance(argument, np.ndarray):
+        return argument, lambda _, __: None
+    tensor = runtime.empty(argument.shape, argument.dtype.name)
+    if argument.dtype.kind == "V":  # a dtype that DLPack does not give to NumPy, such as bfloat16
+
+        def write(_: Any, array: Array) -> None:
+            tensor.copyfrom(np.ascontiguousarray(array))
+
+    else:
+        write = np.from_dlpack(tensor).__setitem__
+    write(..., argument)
+    return tensor, write
+
+
+def _to_numpy(result: Any, copy: bool) -> Any:
+    from tvm import runtime
+
+    if isinstance(result, runtime.Tensor):
+        try:
+            array = np.from_dlpack(result)
+        except RuntimeError:  # a dtype that DLPack does not give to NumPy
+            return result.numpy()
+        return array.copy() if copy else array
+    if isinstance(result, runtime.ShapeTuple):
+        return tuple(map(int, result))
+    if hasattr(result, "__len__") and not isinstance(result, str):
+        return tuple(_to_numpy(each, copy) for each in result)
+    return result
+
+
+def _failure(signature: Signature, arguments: tuple[Any, ...], error: Exception) -> TvmlabError:
+    """The error to raise for one that TVM raised: about the arguments if they are at fault."""
+    if isinstance(error, TvmlabError):
+        return error
+    problem = signature.problem(signature.converted(arguments))
+    if problem is not None:
+        return problem
+    return PipelineError(f"the kernel failed while it ran: {first_line(error)}", where=f"function {signature.name}")
