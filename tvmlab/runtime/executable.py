@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,9 @@ from tvmlab.runtime.signature import Signature, signature_of
 from tvmlab.runtime.silence import quiet
 from tvmlab.runtime.target import host_target
 from tvmlab.runtime.threads import prepare_pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Executable", "compile_module"]
 
@@ -68,10 +70,10 @@ def compile_module(module: Any, target: Any = None) -> Executable:
 
 
 def first_line(error: BaseException) -> str:
-    """The line of an error of TVM's that says what is wrong: the first that is not empty, without the C++ noise."""
+    """What an error of TVM's says: its first line, and the call it blames."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = next((line for line in lines if not line.startswith(("Traceback", "File ", "Stack trace"))), "")
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    culprit = next((line for line in lines[1:] if line.startswith("Offending call:")), "")
+    return " ".join([f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__, culprit]).strip()
 
 
 @dataclass(frozen=True)
@@ -178,15 +180,15 @@ class Executable:
     def _fill(self, signature: Signature, arguments: tuple[Any, ...]) -> tuple[_Slot, list[_Slot] | None]:
         """Copy the arguments into a slot; the list is where to put the slot back, None if it is not kept."""
         dtypes = signature.dtypes
-        if len(arguments) != len(dtypes) or not all(
-            type(a) is np.ndarray and a.dtype == d for a, d in zip(arguments, dtypes, strict=True)
-        ):
+        if [type(a) for a in arguments] != [np.ndarray] * len(dtypes) or [a.dtype for a in arguments] != dtypes:
             arguments = _checked(signature, arguments)
-        if not signature.tensors_only or sum([a.nbytes for a in arguments]) > _POOLED_BYTES:
+        if not signature.tensors_only:
             return _new_slot(arguments), None
-        key = (dtypes, *[a.shape for a in arguments])
+        key = (signature.name, *[a.shape for a in arguments])
         waiting = self._slots.get(key)
         if waiting is None:
+            if sum(a.nbytes for a in arguments) > _POOLED_BYTES:
+                return _new_slot(arguments), None
             if len(self._slots) >= _POOLED_SHAPES:
                 self._slots.clear()
             waiting = self._slots.setdefault(key, [])
@@ -219,15 +221,14 @@ def _tensor(argument: Any) -> tuple[Any, Callable[[Any, Array], None]]:
     if not isinstance(argument, np.ndarray):
         return argument, lambda _, __: None
     tensor = runtime.empty(argument.shape, argument.dtype.name)
-    if argument.dtype.kind == "V":  # a dtype that DLPack does not give to NumPy, such as bfloat16
-
-        def write(_: Any, array: Array) -> None:
-            tensor.copyfrom(np.ascontiguousarray(array))
-
-    else:
-        write = np.from_dlpack(tensor).__setitem__
+    write = np.from_dlpack(tensor).__setitem__ if argument.dtype.kind != "V" else _copier_into(tensor)
     write(..., argument)
     return tensor, write
+
+
+def _copier_into(tensor: Any) -> Callable[[Any, Array], None]:
+    """For a dtype that DLPack does not give to NumPy, such as bfloat16."""
+    return lambda _, array: tensor.copyfrom(np.ascontiguousarray(array))
 
 
 def _to_numpy(result: Any, copy: bool) -> Any:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tvmlab.errors import CallError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Parameter", "Signature", "signature_of"]
 
@@ -76,9 +78,9 @@ class Signature:
     fresh: bool
 
     @functools.cached_property
-    def dtypes(self) -> tuple[np.dtype[Any] | None, ...]:
+    def dtypes(self) -> list[np.dtype[Any] | None]:
         """Dtype of each parameter."""
-        return tuple(p.dtype for p in self.parameters)
+        return [p.dtype for p in self.parameters]
 
     @functools.cached_property
     def tensors_only(self) -> bool:

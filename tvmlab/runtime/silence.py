@@ -11,10 +11,12 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["Silence", "quiet"]
 
@@ -63,9 +65,8 @@ class _Redirection:
             self.saved_descriptor = os.dup(_STDERR)
             os.dup2(self.file.fileno(), _STDERR)
         self.saved_stream = sys.stderr
-        self.text = io.TextIOWrapper(
-            _Unclosed(self.file), encoding="utf-8", errors="backslashreplace", write_through=True
-        )
+        writer = io.BufferedWriter(_Unclosed(self.file))
+        self.text = io.TextIOWrapper(writer, encoding="utf-8", errors="backslashreplace", line_buffering=True)
         sys.stderr = self.text
 
     def _close(self) -> None:
@@ -79,7 +80,8 @@ class _Redirection:
         self.file = self.text = self.saved_stream = None
 
     def _end(self) -> int:
-        assert self.file is not None and self.text is not None
+        assert self.file is not None
+        assert self.text is not None
         self.text.flush()
         return self.file.seek(0, os.SEEK_END)
 
@@ -125,6 +127,10 @@ class Silence:
         """The text printed so far."""
         return _REDIRECTION.peek(self._start) if self._text is None else self._text
 
+    def end(self) -> None:
+        """Keep the text, and leave the redirection."""
+        self._text = _REDIRECTION.leave(self._start)
+
 
 @contextmanager
 def quiet() -> Iterator[Silence]:
@@ -144,4 +150,4 @@ def quiet() -> Iterator[Silence]:
     try:
         yield silence
     finally:
-        silence._text = _REDIRECTION.leave(silence._start)
+        silence.end()

@@ -9,12 +9,14 @@ user has set are respected.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tvmlab.errors import CallError
 from tvmlab.runtime.silence import quiet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["available_processors", "prepare_pool", "set_threads", "thread_count", "threads"]
 
@@ -51,10 +53,10 @@ def set_threads(count: int) -> None:
     Raises
     ------
     CallError
-        `count` is no positive integer, or more than the pool that TVM made has.
+        `count` is below 1, or more than the pool that TVM made has.
     """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise CallError(f"the number of threads must be a positive integer, not {count!r}", mend="set_threads(2)")
+    if count < 1:
+        raise CallError(f"the number of threads must be positive, not {count}", mend="set_threads(2)")
     before = thread_count()
     _configure(count)
     if thread_count() != count:
