@@ -22,7 +22,9 @@ def offences(package: Path) -> Iterator[str]:
         tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
         name = file.relative_to(package.parent)
         if file != package / "tvm_api.py":
-            yield from (f"{name}:{line}: private TVM name {what}; it belongs in tvm_api" for line, what in private(tree))
+            yield from (
+                f"{name}:{line}: private TVM name {what}; it belongs in tvm_api" for line, what in private(tree)
+            )
         if package / "fusion" in file.parents:
             yield from (f"{name}:{line}: fusion may not import {what}" for line, what in foreign(tree))
 
