@@ -61,7 +61,7 @@ def venv_python(folder: Path) -> Path:
 
 
 def make_venv(folder: Path) -> None:
-    """Make the environment anew, unless it is the one we run in: that may be the user's own, and gets pip if it has none."""
+    """Make the environment anew; the one we run in may be the user's own, and only gets pip if it has none."""
     if Path(sys.prefix).resolve() == folder.resolve():
         subprocess.run([sys.executable, "-m", "ensurepip"], stdout=subprocess.DEVNULL, check=True)
         return
