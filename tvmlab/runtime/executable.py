@@ -71,9 +71,9 @@ def compile_module(module: Any, target: Any = None) -> Executable:
 
 def first_line(error: BaseException) -> str:
     """What an error of TVM's says: its first line, and the call it blames."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    culprit = next((line for line in lines[1:] if line.startswith("Offending call:")), "")
-    return " ".join([f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__, culprit]).strip()
+    said, *more = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
+    blamed = next((more[i : i + 2] for i, line in enumerate(more) if line.startswith("Offending call")), [])
+    return " ".join([f"{type(error).__name__}:", said, *blamed])
 
 
 @dataclass(frozen=True)
