@@ -1,0 +1,235 @@
+"""The magics themselves.
+
+Each parses its options, calls one function of `tvmlab.api`, and returns that function's record.  An option that is not
+given is not passed on: the defaults are those of `tvmlab.api`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.magic import (
+    Magics,
+    line_cell_magic,
+    line_magic,
+    magics_class,
+    no_var_expand,
+    output_can_be_silenced,
+)
+from IPython.core.magic_arguments import argument, kwds, magic_arguments
+from traitlets import Bool, Int
+
+from tvmlab.magics import backend, cell
+from tvmlab.magics.errors import TvmlabUsageError
+from tvmlab.magics.options import identifier, parse
+from tvmlab.magics.shelf import Shelf
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from tvmlab.errors import Location
+
+__all__ = ["CELL_HINTS", "Tvmlab"]
+
+CELL_HINTS = {
+    "tvm_op": "write the operator below it, at least: def compute(x): return te.compute(x.shape, lambda *i: x(*i))",
+    "tvm_graph": 'write the graph below it: def NAME(x: "float32[n, 64]"): return relax.op.nn.relu(x)',
+}
+
+MODEL = argument("model", metavar="MODEL", help="A variable, a name given by %%tvm_load or %%%%tvm_graph, or a file.")
+SEED = argument("--seed", type=int, metavar="N", help="Seed of the random numbers.")
+CLEANUP = argument(
+    "--cleanup", choices=("tvmlab", "tvm", "none"), help="Which clean-up of the model runs before the stages."
+)
+ENGINE = argument("--engine", choices=("tvm", "none"), help="Who decides what is fused.")
+STAGES = ("import", "legalize", "annotate", "fuse", "inline", "schedule", "build")
+DISPLAY = (
+    argument("-q", "--quiet", action="store_true", help="Show nothing."),
+    argument("-v", "--var", type=identifier, metavar="VAR", help="Keep the result in the variable VAR."),
+)
+
+
+def command(*arguments: argument, on_cell: bool = False) -> Callable[..., Any]:
+    """Make a magic of a method that takes the options by keyword, and the cell's body first if it is `on_cell`."""
+
+    def decorate(work: Callable[..., Any]) -> Any:
+        name = work.__name__
+
+        @functools.wraps(work)
+        def run(self: Tvmlab, line: str, body: str | None = None) -> Any:
+            __tracebackhide__ = True
+
+            def where(culprit: str) -> Location | None:
+                return cell.locate(self.shell, name, culprit, traceback.walk_stack(None))
+
+            if on_cell and body is None:
+                raise TvmlabUsageError(
+                    f"%{name} works on a cell, not on a line",
+                    where(""),
+                    f"write %%{name} NAME as the first line of a cell, and under it what it makes; %%{name}? explains",
+                )
+            parser = self.parser(name)
+            options = {**self.configured(parser), **parse(parser, line, where)}
+            quiet, variable = options.pop("quiet", self.quiet), options.pop("var", None)
+            if "model" in options:
+                options["model"] = self.models.find(options["model"], where(options["model"]))
+            record = work(self, *([body] if on_cell else []), **options)
+            if variable:
+                self.shell.push({variable: record})
+            return None if quiet else record
+
+        magic = output_can_be_silenced(no_var_expand(run))
+        magic = kwds(argument_default=argparse.SUPPRESS)(magic)  # an option that is not given is absent
+        for each in reversed((*arguments, *DISPLAY)):
+            magic = each(magic)
+        magic = magic_arguments(f"%{name}" if on_cell else name)(magic)
+        magic.parser.allow_abbrev = False  # a shortened option is an unknown one
+        return (line_cell_magic if on_cell else line_magic)(magic)
+
+    return decorate
+
+
+@magics_class
+class Tvmlab(Magics):
+    """The magics of tvmlab and their defaults, for ``%config Tvmlab``."""
+
+    quiet = Bool(False, help="Show nothing: the -q of every magic.").tag(config=True)
+    seed = Int(None, allow_none=True, help="The --seed of every magic that has one.").tag(config=True)
+
+    shell: InteractiveShell
+    matcher: Any
+    """The completer's matcher for these magics."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__(shell)
+        self.models = Shelf(shell.user_ns)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all magics, without their ``%``."""
+        return sorted({*self.magics["line"], *self.magics["cell"]})
+
+    def spelling(self, name: str) -> str:
+        """A magic as it is typed: with one ``%``, or with two if it works on a cell."""
+        return f"%%{name}" if name in self.magics["cell"] else f"%{name}"
+
+    def parser(self, name: str) -> argparse.ArgumentParser:
+        """The parser of a magic's line."""
+        parser: argparse.ArgumentParser = getattr(type(self), name).parser
+        return parser
+
+    def configured(self, parser: argparse.ArgumentParser) -> dict[str, Any]:
+        """Options of a magic that ``%config Tvmlab`` sets."""
+        values = {action.dest: getattr(self, action.dest, None) for action in parser._actions if action.dest == "seed"}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @command(argument("name", metavar="NAME", help="Name of the operator: namespace.name."), on_cell=True)
+    def tvm_op(self, body: str, name: str) -> Any:
+        """Define an operator, live: the cell holds its compute, and what else it has.
+
+        Example::
+
+            %%tvm_op lab.leaky_clamp
+            class Attrs:
+                lower: float = -1.0
+
+            def compute(x, lower):
+                return te.compute(x.shape, lambda *i: tirx.max(const_like(lower, x), x(*i)))
+
+        It is then called as tl.ops.lab.leaky_clamp(x, lower=-0.5), on NumPy arrays and in Relax graphs.
+        """
+        return backend.api().define(name, body, **self._cell(body))
+
+    @command(argument("name", type=identifier, metavar="NAME", help="The variable for the model."), on_cell=True)
+    def tvm_graph(self, body: str, name: str) -> Any:
+        """Make a model of a Python function over operators.
+
+        Example::
+
+            %%tvm_graph block
+            def block(x: "float32[n, 64]", w: "float32[64, 64]"):
+                return relax.op.nn.relu(relax.op.matmul(x, w))
+
+        The model is bound to the variable NAME.
+        """
+        model = backend.api().graph_from_source(name, body, **self._cell(body))
+        self.models.keep(model, name, asked=True)
+        return model
+
+    @command(
+        argument("source", type=Path, metavar="FILE", help="An ONNX file, or TVMScript."),
+        argument("--name", type=identifier, help="The variable for the model, else the name of the file."),
+        argument("--weights", choices=("random",), help="Put weights into a model that comes without."),
+        SEED,
+    )
+    def tvm_load(self, source: Path, **options: Any) -> Any:
+        """Read a model from a file, and bind it to a variable."""
+        model = backend.api().load(source.expanduser(), **options)
+        self.models.keep(model, model.name, asked="name" in options)
+        return model
+
+    @command(
+        MODEL,
+        ENGINE,
+        argument("--level", choices=("relax",), help="The graph that is fused."),
+        CLEANUP,
+    )
+    def tvm_fuse(self, model: Any, **options: Any) -> Any:
+        """Fuse a model: which operators share a kernel, before and after."""
+        return backend.api().fuse(model, **options)
+
+    @command(
+        MODEL,
+        argument("before", nargs="?", choices=STAGES, metavar="FROM", help=f"One of {', '.join(STAGES)}."),
+        argument("after", nargs="?", choices=STAGES, metavar="TO", help="A stage that comes after it."),
+        ENGINE,
+        CLEANUP,
+    )
+    def tvm_diff(self, model: Any, **options: Any) -> Any:
+        """Show what changed in a model between two stages on its way to machine code."""
+        return backend.api().diff(model, **options)
+
+    @command(
+        MODEL,
+        argument("--stage", choices=STAGES, help="The stage whose outputs are compared."),
+        SEED,
+        argument("--tolerance", type=float, metavar="X", help="Largest difference, over the largest value."),
+    )
+    def tvm_verify(self, model: Any, **options: Any) -> Any:
+        """Compare a model's outputs with those of onnxruntime, on random inputs."""
+        return backend.api().verify(model, **options)
+
+    @command(
+        MODEL,
+        argument(
+            "--sides",
+            nargs="+",
+            choices=("unfused", "fused", "scheduled", "onnxruntime"),
+            help="What is timed, all if not given.",
+        ),
+        argument("--repeats", type=int, metavar="N", help="Rounds; every side runs once in each."),
+        argument("--threads", type=int, metavar="N", help="Threads of every side."),
+        SEED,
+    )
+    def tvm_time(self, model: Any, **options: Any) -> Any:
+        """Time a model unfused, fused, scheduled and in onnxruntime, interleaved in one run."""
+        return backend.api().bench(model, **options)
+
+    @command()
+    def tvm_doctor(self) -> Any:
+        """Look at the installation: versions, targets, threads, and how to mend what is wrong."""
+        return backend.api(needs_tvm=False).doctor()
+
+    def _cell(self, body: str) -> dict[str, Any]:
+        """Where a cell's body comes from, for the functions that run it."""
+        return {
+            "shell_namespace": self.shell.user_ns,
+            "label": cell.label(self.shell),
+            "first_line": cell.first_line(self.shell, body),
+            "cache": functools.partial(cell.remember, self.shell),
+        }
