@@ -2,11 +2,13 @@
 
 Every failure a user can cause is a `TvmlabError`.  It renders as three lines, in a notebook (through
 `_render_traceback_`, which IPython asks before it prints a traceback), on a terminal and in a log alike.
-The full traceback stays on ``__cause__`` for ``%tb``.
+``%tb`` shows the full traceback, with that of the ``__cause__``.
 """
 
 from __future__ import annotations
 
+import sys
+import traceback
 from dataclasses import dataclass
 
 __all__ = [
@@ -107,6 +109,9 @@ class TvmlabError(Exception):
         return self.message
 
     def _render_traceback_(self) -> list[str]:
+        asked_again = sys.exception() is None and getattr(sys, "last_value", None) is self
+        if asked_again:  # %tb: the error is no longer on its way, and is the last one shown
+            return "".join(traceback.format_exception(self)).splitlines()
         return f"{type(self).__name__}: {self.message}".splitlines()
 
 
