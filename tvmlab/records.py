@@ -279,7 +279,7 @@ class Timing(Record):
     @property
     def headline(self) -> str:
         parts = [f"{s.name} {quantile(sorted(s.seconds), 0.5) * 1e3:.2f} ms" for s in self.sides]
-        return f"{self.model}, {self.threads} threads: {', '.join(parts)}"
+        return f"{self.model}, {self.threads} thread{'s' * (self.threads > 1)}: {', '.join(parts)}"
 
 
 def quantile(ordered: Sequence[float], q: float) -> float:
@@ -314,7 +314,7 @@ class DoctorReport(Record):
     @property
     def headline(self) -> str:
         bad = [f.name for f in self.findings if f.status == "problem"]
-        return "all is well" if not bad else f"{len(bad)} problems: {', '.join(bad)}"
+        return "all is well" if not bad else f"{len(bad)} problem{'s' * (len(bad) > 1)}: {', '.join(bad)}"
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "ok": self.ok}
