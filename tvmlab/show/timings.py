@@ -1,0 +1,141 @@
+"""How a timing looks: every repeat a dot, medians and quartiles, and the ratios round by round."""
+
+from __future__ import annotations
+
+import io
+
+from tvmlab.records import Bundle, Side, Timing, picture, quantile
+from tvmlab.show import palette
+from tvmlab.show.html import Html, card, image, join, mono, muted, notes, sentence, table
+from tvmlab.show.text import count, duration, plain_table
+
+PEER = "onnxruntime"
+_WIDTH = 620
+_HEAD = ("side", "median", "quartiles", "least", "against {}", "quartiles", "")
+_ALIGN = "lrrrrrl"
+
+
+@picture(Timing)
+def timing(record: Timing) -> Bundle:
+    """A plot, a table and the notes."""
+    rounds = len(record.sides[0].seconds) if record.sides else 0
+    measured = f"({count(record.threads, 'thread')}, {count(rounds, 'round')} interleaved)"
+    title = join([f"{record.model}: {summary(record)} ", muted(measured)])
+    head = [h.format(record.baseline) for h in _HEAD]
+    rows = [_row(record, side) for side in record.sides]
+    plot = image(_plot(record), _alt(record), _WIDTH) if record.sides else Html()
+    machine = ", ".join(f"{key} {value}" for key, value in record.machine.items())
+    page = card(
+        title,
+        plot,
+        table(head, ([mono(row[0]), *row[1:]] for row in rows), _ALIGN),
+        sentence(_explanation(record)),
+        notes(record.notes),
+        sentence(machine),
+        accent=palette.SIDES[1],
+    )
+    lines = [record.headline, plain_table(head, rows, _ALIGN), *record.notes, machine]
+    return {"text/plain": "\n".join(lines), "text/html": str(page)}
+
+
+def summary(record: Timing) -> str:
+    """What tvmlab reached, against the baseline and against the peer."""
+    ours = [s.name for s in record.sides if s.name not in {record.baseline, PEER}]
+    against = [name for name in (record.baseline, PEER) if any(s.name == name for s in record.sides)]
+    if not ours or not against:
+        return ", ".join(f"{s.name} {duration(_median(s))}" for s in record.sides) or "nothing timed"
+    ratios = " and ".join(f"{ratio(record.ratio(name, ours[-1])[1])} × as fast as {name}" for name in against)
+    return f"{ours[-1]} is {ratios}"
+
+
+def _median(side: Side) -> float:
+    return quantile(sorted(side.seconds), 0.5)
+
+
+def _row(record: Timing, side: Side) -> tuple[str, ...]:
+    ordered = sorted(side.seconds)
+    low, middle, high = (quantile(ordered, q) for q in (0.25, 0.5, 0.75))
+    slow, usual, fast = record.ratio(record.baseline, side.name)
+    return (
+        side.name,
+        duration(middle),
+        f"{duration(low)} – {duration(high)}",
+        duration(ordered[0]),
+        "1" if side.name == record.baseline else f"{ratio(usual)} ×",
+        "" if side.name == record.baseline else f"{ratio(slow)} – {ratio(fast)}",
+        side.note,
+    )
+
+
+def ratio(value: float) -> str:
+    """Three significant digits."""
+    return f"{value:#.3g}".rstrip(".") if value < 1000 else f"{value:,.0f}"
+
+
+def _explanation(record: Timing) -> str:
+    return (
+        f"“against {record.baseline}”: how many times as fast as {record.baseline}; below 1 is slower. It is taken "
+        "round by round, since what disturbs a round disturbs all of its sides. "
+        "Quartiles: half of the rounds lie between them."
+    )
+
+
+def _alt(record: Timing) -> str:
+    sides = "; ".join(f"{s.name} median {duration(_median(s))}" for s in record.sides)
+    return f"Plot of every repeat of each side on a logarithmic axis of time: {sides}"
+
+
+def _plot(record: Timing) -> bytes:
+    """A PNG, one row a side: repeats as dots, a bar from quartile to quartile, a stroke at the median."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    # Made without pyplot, so that neither its state nor the user's backend is touched.
+    figure = Figure(figsize=(6.2, 0.75 + 0.52 * len(record.sides)), dpi=200, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    for row, side in enumerate(record.sides):
+        _draw_side(axes, record, side, row)
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(record.sides)), [s.name for s in record.sides], fontsize=9)
+    axes.set_ylim(len(record.sides) - 0.5, -0.55)
+    low = min(min(s.seconds) for s in record.sides)
+    high = max(max(s.seconds) for s in record.sides)
+    axes.set_xlim(low / 1.25, high * 1.9)
+    decades = high / low > 300
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0,) if decades else (1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _tick(x)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("time of one run", fontsize=8)
+    axes.tick_params(axis="x", labelsize=8)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", which="major", color="#DDDDDD", linewidth=0.7)
+    axes.set_axisbelow(True)
+    for edge in ("top", "right", "left"):
+        axes.spines[edge].set_visible(False)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", facecolor="white")
+    return buffer.getvalue()
+
+
+def _draw_side(axes: object, record: Timing, side: Side, row: int) -> None:
+    colour = palette.SIDES[row % len(palette.SIDES)]
+    ordered = sorted(side.seconds)
+    low, middle, high = (quantile(ordered, q) for q in (0.25, 0.5, 0.75))
+    axes.fill_betweenx([row - 0.3, row + 0.3], low, high, color=colour, alpha=0.35, linewidth=0)  # type: ignore[attr-defined]
+    axes.plot([middle, middle], [row - 0.34, row + 0.34], color=colour, linewidth=2.2)  # type: ignore[attr-defined]
+    # Spread over the row in the order of measurement, so that a drift is seen as a slope.
+    heights = [row + 0.24 * (2 * i / max(len(ordered) - 1, 1) - 1) for i in range(len(side.seconds))]
+    axes.scatter(side.seconds, heights, s=9, color="#222222", alpha=0.65, linewidths=0, zorder=3)  # type: ignore[attr-defined]
+    label = duration(middle)
+    if side.name != record.baseline:
+        label += f"   {ratio(record.ratio(record.baseline, side.name)[1])}×"
+    axes.annotate(label, (max(ordered), row), xytext=(7, 0), textcoords="offset points", va="center", fontsize=8)  # type: ignore[attr-defined]
+
+
+def _tick(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size * 0.999 or unit == "µs":
+            return f"{seconds / size:g} {unit}"
+    raise AssertionError(seconds)
