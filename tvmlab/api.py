@@ -1,0 +1,222 @@
+"""What ``tl.`` offers: each function composes the rooms below, and nothing else does.
+
+The rooms are imported inside the functions where that keeps ``tl.doctor()`` free of TVM, so that it can still speak where
+TVM cannot be imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tvmlab.ops import Op
+    from tvmlab.pipeline import Model, Trace
+    from tvmlab.records import DoctorReport, Partition, StageDiff, Timing, Verification
+
+__all__ = ["bench", "define", "diff", "doctor", "fuse", "graph", "graph_from_source", "load", "op", "run", "trace", "verify"]
+
+Cache = Callable[[str], str]
+
+
+def op(name: str) -> Callable[[type], Op]:
+    """Decorate a class whose body has the parts of an operator; the name then means the live operator.
+
+    Parameters
+    ----------
+    name : str
+        ``namespace.name``, such as ``lab.leaky_clamp``.
+
+    Returns
+    -------
+    callable
+        From the class to the `Op`.
+
+    Raises
+    ------
+    TvmlabError
+        What is wrong with the operator, at the line of it; an earlier version then stays live.
+
+    Examples
+    --------
+    >>> @tl.op("lab.double")
+    ... class Double:
+    ...     def compute(x):
+    ...         return te.compute(x.shape, lambda *i: x(*i) * const_like(2, x), name="double")
+    """
+    from tvmlab import ops
+
+    def decorate(declared: type) -> Op:
+        return ops.define(name, ops.read_class(declared))
+
+    return decorate
+
+
+def define(
+    name: str,
+    body: str,
+    *,
+    shell_namespace: Mapping[str, Any] | None = None,
+    label: str = "cell",
+    first_line: int = 2,
+    cache: Cache | None = None,
+) -> Op:
+    """Make an operator live from the text of a cell; ``%%tvm_op`` does nothing else.
+
+    Parameters
+    ----------
+    name : str
+        ``namespace.name``.
+    body : str
+        The cell without its magic line.
+    shell_namespace : mapping, optional
+        The notebook's names; those that the text mentions are copied.
+    label : str
+        What the user calls the cell: ``Cell In[3]``.
+    first_line : int
+        The cell's line on which `body` starts.
+    cache : callable, optional
+        Stores the text for tracebacks and returns the file name to compile it under.
+
+    Returns
+    -------
+    Op
+
+    Raises
+    ------
+    TvmlabError
+        What is wrong, at the cell's own line; an earlier version then stays live.
+    """
+    from tvmlab import ops
+
+    parts = ops.read_cell(body, user_namespace=shell_namespace, label=label, first_line=first_line, cache=cache)
+    return ops.define(name, parts)
+
+
+def load(source: Any, *, name: str | None = None, weights: str | None = None, seed: int = 0) -> Model:
+    """Read a model: an ONNX file (path, bytes or ModelProto), an IRModule, TVMScript, or a Python function over ops.
+
+    Parameters
+    ----------
+    source : path, bytes, ModelProto, IRModule, class, str or callable
+        What to read.
+    name : str, optional
+        What to call it; the file's name by default.
+    weights : {None, "random"}
+        ``"random"`` replaces constant weights by He-scaled ones, so that outputs prove something.
+    seed : int
+        Of the random weights.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    LoadError
+        If it cannot be read.
+    """
+    from tvmlab import pipeline
+
+    return pipeline.load(source, name=name, weights=weights, seed=seed)
+
+
+def graph(function: Callable[..., Any], *, name: str | None = None) -> Model:
+    """Make a model from a Python function over operators, with types as annotations: ``x: "float32[n, 64]"``.
+
+    Raises
+    ------
+    LoadError
+        If a parameter has no readable type, or the function fails.
+    """
+    from tvmlab import pipeline
+
+    return pipeline.graph(function, name=name)
+
+
+def graph_from_source(
+    name: str,
+    body: str,
+    *,
+    shell_namespace: Mapping[str, Any] | None = None,
+    label: str = "cell",
+    first_line: int = 2,
+    cache: Cache | None = None,
+) -> Model:
+    """Make a model from the text of a cell that defines one function; ``%%tvm_graph`` does nothing else.
+
+    Parameters are those of `define`.
+
+    Raises
+    ------
+    CellError
+        If the cell fails, or defines no function or several and none is called `name`.
+    LoadError
+        If the function is not a graph.
+    """
+    from tvmlab import ops, pipeline
+
+    function = ops.read_function(
+        name, body, user_namespace=shell_namespace, label=label, first_line=first_line, cache=cache
+    )
+    return pipeline.graph(function, name=name)
+
+
+def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "tvm") -> Trace:
+    """Take a model through every stage to machine code, and keep the module after each.
+
+    Parameters
+    ----------
+    model : Model
+        What to compile.
+    cleanup : {"tvmlab", "tvm", "none"}
+        Which clean-up comes first.
+    engine : {"tvm", "none"}
+        Who decides what to fuse.
+    """
+    from tvmlab import pipeline
+
+    return pipeline.trace(model, cleanup=cleanup, engine=engine)
+
+
+def fuse(model: Model, *, engine: str = "tvm", level: str = "relax", cleanup: str = "tvmlab") -> Partition:
+    """Which nodes of a model share a kernel, and how many kernels are left."""
+    from tvmlab import pipeline
+
+    return pipeline.fuse(model, engine=engine, level=level, cleanup=cleanup)
+
+
+def diff(model: Model, before: str = "legalize", after: str = "fuse") -> StageDiff:
+    """What changed between two stages of a model's trace."""
+    return trace(model).diff(before, after)
+
+
+def verify(model: Model, **options: Any) -> Verification:
+    """Compare a model's outputs with an oracle that shares none of its code; see `tvmlab.measure.verify`."""
+    from tvmlab import measure
+
+    return measure.verify(model, **options)
+
+
+def bench(model: Model, **options: Any) -> Timing:
+    """Time a model unfused, fused, scheduled and in onnxruntime, in one interleaved run; see `tvmlab.measure.bench`."""
+    from tvmlab import measure
+
+    return measure.bench(model, **options)
+
+
+def run(model: Model, *inputs: Any) -> Any:
+    """Compile a model through every stage and run it on NumPy arrays.
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+    """
+    return trace(model).executable.run(*inputs)
+
+
+def doctor() -> DoctorReport:
+    """What is installed, whether it works together, and how to mend what does not."""
+    from tvmlab.doctoring import examine
+
+    return examine()

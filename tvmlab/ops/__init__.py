@@ -1,0 +1,65 @@
+"""What an operator is: attributes, type rules, the live registry, calling one.
+
+``tl.ops.<namespace>.<name>(…)`` calls a live operator: NumPy arrays in, NumPy arrays out; a Relax expression in, a Relax
+call out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlab.ops.attributes import REQUIRED, Attribute, Schema
+from tvmlab.ops.card import ChainPart, OpCard
+from tvmlab.ops.cell import Parts, read_cell, read_class, read_function
+from tvmlab.ops.crossing import original
+from tvmlab.ops.op import Op
+from tvmlab.ops.registry import (
+    Namespace,
+    attributes_of,
+    define,
+    find,
+    live_names,
+    namespaces,
+    republish,
+    reserve,
+    spec_of,
+    withdraw,
+)
+from tvmlab.ops.spec import OpSpec
+
+__all__ = [
+    "REQUIRED",
+    "Attribute",
+    "ChainPart",
+    "Namespace",
+    "Op",
+    "OpCard",
+    "OpSpec",
+    "Parts",
+    "Schema",
+    "attributes_of",
+    "define",
+    "find",
+    "live_names",
+    "original",
+    "read_cell",
+    "read_class",
+    "republish",
+    "read_function",
+    "spec_of",
+    "withdraw",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in namespaces():
+        return Namespace(name)
+    known = ", ".join(sorted(namespaces())) or "none yet"
+    raise AttributeError(f"tl.ops has no namespace {name!r}; namespaces with live operators: {known}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *namespaces()})
+
+
+reserve(name for name in globals() if not name.startswith("_"))

@@ -1,0 +1,187 @@
+"""An operator that is live in TVM, and how it is called."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from tvmlab import tvm_api
+from tvmlab.errors import CallError, ComputeError, TvmlabError
+from tvmlab.ops import lowering
+from tvmlab.ops.crossing import original
+from tvmlab.ops.guards import Examination
+from tvmlab.ops.spec import OpSpec
+from tvmlab.records import Record
+from tvmlab.runtime import Executable, compile_module, quiet
+
+if TYPE_CHECKING:
+    from tvmlab.ops.card import OpCard
+
+_CACHED_KERNELS = 256
+_kernels: OrderedDict[Any, Executable] = OrderedDict()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Op(Record):
+    """One version of an operator, live in TVM under ``relax.<namespace>.<name>``.
+
+    Calling it with NumPy arrays compiles a kernel (once for each combination of shapes, dtypes and attributes) and
+    runs it; calling it with a Relax expression among its arguments builds a Relax call.
+    """
+
+    spec: OpSpec
+    examination: Examination = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """``namespace.name``."""
+        return self.spec.name
+
+    @property
+    def full_name(self) -> str:
+        """The operator's name in TVM."""
+        return f"relax.{self.spec.name}"
+
+    @property
+    def headline(self) -> str:
+        return self.spec.signature
+
+    def __call__(self, *tensors: Any, **attributes: Any) -> Any:
+        """Call the operator.
+
+        Parameters
+        ----------
+        *tensors : array_like or relax.Expr
+            The inputs, by position.
+        **attributes
+            Its attributes, by name.
+
+        Returns
+        -------
+        ndarray, tuple of ndarray, or relax.Call
+            A Relax call if any input is a Relax expression.
+
+        Raises
+        ------
+        CallError
+            For a wrong number of inputs.
+        AttributeSchemaError
+            For an attribute that is unknown, missing or of a wrong type.
+        TypeRuleError, ComputeError
+            If the operator refuses the inputs.
+        """
+        if any(isinstance(t, relax.Expr) for t in tensors):
+            return self.bind(*tensors, **attributes)
+        return self._run([np.asarray(t) for t in tensors], attributes)
+
+    def bind(self, *tensors: Any, **attributes: Any) -> relax.Call:
+        """Build a Relax call; arrays and numbers among the tensors become constants."""
+        self.spec.check_count(len(tensors))
+        attrs = self.spec.schema.make(attributes)
+        return relax.Call(tvm_api.get_op(self.full_name), [_expression(t, self.spec) for t in tensors], attrs)
+
+    def reference(self, *arrays: Any, **attributes: Any) -> Any:
+        """What the operator should give, computed by the NumPy reference of its cell.
+
+        Raises
+        ------
+        CallError
+            If the cell gave none.
+        ComputeError
+            If the reference raises.
+        """
+        spec = self.spec
+        if spec.reference is None:
+            raise CallError(
+                f"{spec.name} has no reference", where=spec.signature, mend="add def reference(x, …) in NumPy to its cell"
+            )
+        spec.check_count(len(arrays))
+        values = spec.schema.values(spec.schema.make(attributes))
+        try:
+            return spec.reference([np.asarray(a) for a in arrays], values)
+        except TvmlabError:
+            raise
+        except Exception as error:
+            raise lowering.user_error(spec, spec.reference, error, ComputeError) from error
+
+    def card(self) -> OpCard:
+        """The operator's card: what is set and what is missing, and the TIR that it lowers to."""
+        from tvmlab.ops.card import card_of
+
+        return card_of(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.card().to_dict()
+
+    def _run(self, arrays: list[Any], attributes: dict[str, Any]) -> Any:
+        try:
+            key = (self, tuple(attributes.items()), *[(a.shape, a.dtype) for a in arrays])
+            kernel = _kernels.get(key)
+        except TypeError:  # an attribute is a list or a dict
+            key = (self, _frozen(attributes), *[(a.shape, a.dtype) for a in arrays])
+            kernel = _kernels.get(key)
+        if kernel is None:
+            self.spec.check_count(len(arrays))
+            kernel = self._compile(arrays, attributes)
+            with _lock:
+                _kernels[key] = kernel
+                while len(_kernels) > _CACHED_KERNELS:
+                    _kernels.popitem(last=False)
+        return kernel.run(*arrays)
+
+    def _compile(self, arrays: list[Any], attributes: dict[str, Any]) -> Executable:
+        types = [_type_of(a, self.spec) for a in arrays]
+        with quiet():
+            try:
+                module = self._legalized(types, attributes)
+            except TvmlabError as error:
+                failure = original(error)
+                # The frames hold a block builder, which complains on stderr when it dies unfinished: let it die here.
+                traceback.clear_frames(error.__traceback__)
+                module = None
+        if module is None:
+            raise failure from failure.__cause__
+        return compile_module(module)
+
+    def _legalized(self, types: list[relax.TensorType], attributes: dict[str, Any]) -> tvm.IRModule:
+        inputs = lowering.parameters(self.spec, types)
+        builder = relax.BlockBuilder()
+        with builder.function("main", inputs):
+            with builder.dataflow():
+                result = builder.emit_output(builder.emit(self.bind(*inputs, **attributes)))
+            builder.emit_func_output(result)
+        return relax.transform.LegalizeOps()(builder.get())
+
+
+def _type_of(array: Any, spec: OpSpec) -> relax.TensorType:
+    if array.dtype == object or array.dtype.kind not in "biuf":
+        raise CallError(
+            f"{spec.name} is called with an array of dtype {array.dtype}",
+            where=spec.signature,
+            mend="give arrays of floats, integers or booleans",
+        )
+    return relax.TensorType(array.shape, array.dtype.newbyteorder("=").name)
+
+
+def _expression(value: Any, spec: OpSpec) -> Any:
+    if isinstance(value, relax.Expr):
+        return value
+    array = np.asarray(value)
+    _type_of(array, spec)
+    return relax.const(array if not isinstance(value, float) else np.float32(value))
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((k, _frozen(v)) for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(_frozen(v) for v in value)
+    return value

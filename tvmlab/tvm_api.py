@@ -1,0 +1,130 @@
+"""Every private or version-bound TVM name that tvmlab uses, and nothing else.
+
+Written for apache-tvm 0.27.  When TVM moves, this is the file to mend.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+_versions_of_key: dict[str, Iterable[int]] = {}
+
+
+def is_registered(full_name: str) -> bool:
+    """Whether TVM knows an operator of that full name (``relax.…``)."""
+    from tvm.ir import Op
+
+    try:
+        Op.get(full_name)
+    except AttributeError:
+        return False
+    return True
+
+
+def get_op(full_name: str) -> Any:
+    """The operator of that full name; AttributeError if TVM has none."""
+    from tvm.ir import Op
+
+    return Op.get(full_name)
+
+
+def type_key(attrs_class: type) -> str:
+    """The type key under which TVM knows an attributes class."""
+    return str(attrs_class.__tvm_ffi_type_info__.type_key)  # type: ignore[attr-defined]
+
+
+def register_op(full_name: str, doc: str) -> Any:
+    """Register a bare operator; it can never be unregistered."""
+    import tvm
+    from tvm.ir import Op
+
+    tvm.ir._ffi_api.RegisterOp(full_name, doc)
+    return Op.get(full_name)
+
+
+def set_op_hook(op: Any, key: str, value: Any) -> None:
+    """Set an attribute of an operator, replacing an earlier one.
+
+    ``has_attr`` is true as soon as any operator carries the key, and ``get_attr`` after ``reset_attr`` of a key that
+    no operator ever carried kills the process; hence this order.
+    """
+    if op.has_attr(key) and op.get_attr(key) is not None:
+        op.reset_attr(key)
+    op.set_attr(key, value)
+
+
+def remove_global_func(name: str) -> None:
+    """Remove a global function; nothing happens if there is none."""
+    from tvm_ffi.registry import remove_global_func as remove
+
+    remove(name)
+
+
+def register_error(kind: type[BaseException]) -> None:
+    """Let an exception class cross TVM's C++ frames; without it, it comes back as a RuntimeError."""
+    import tvm_ffi
+
+    tvm_ffi.register_error(kind.__name__, kind)
+
+
+def script_modules() -> tuple[Any, ...]:
+    """The modules behind ``R``: of a notebook's import, and of `tvm.script.from_source`."""
+    import tvm.relax.script
+    import tvm.relax.script.parser
+    from tvm.script import relax as notebook_r
+
+    return tuple({id(m): m for m in (notebook_r, tvm.relax.script, tvm.relax.script.parser)}.values())
+
+
+def storable(annotation: Any) -> bool:
+    """Whether a TVM attributes class can have a field of that type."""
+    from tvm_ffi.core import TypeSchema
+
+    try:
+        TypeSchema.from_annotation(annotation)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def make_attrs_class(op_name: str, fingerprint: str, fields: list[tuple[str, Any, Any]], required: Any) -> type:
+    """Make a class of TVM attributes, under a type key that nobody has.
+
+    Parameters
+    ----------
+    fields : list of (name, annotation, default)
+        `required` as default means that there is none.
+    """
+    from tvm.ir.attrs import Attrs
+    from tvm_ffi.dataclasses import field, py_class
+
+    key = f"tvmlab.attrs.{op_name}@{fingerprint}"
+    version = next(_versions_of_key.setdefault(key, itertools.count(1)))  # type: ignore[call-overload]
+    namespace: dict[str, Any] = {"__annotations__": {name: annotation for name, annotation, _ in fields}, "__module__": "tvmlab.attrs"}
+    for name, _, default in fields:
+        if default is required:
+            continue
+        mutable = isinstance(default, list | dict)
+        namespace[name] = field(default_factory=_copier(default)) if mutable else field(default=default)
+    made = type(Attrs)(f"{op_name.split('.')[-1]}_attrs", (Attrs,), namespace)
+    decorated: type = py_class(key if version == 1 else f"{key}.{version}")(made)
+    return decorated
+
+
+def _copier(value: Any) -> Callable[[], Any]:
+    return lambda: type(value)(value)
+
+
+CALLABLE_WITHOUT_ATTRS = frozenset(
+    f"relax.{name}"
+    for name in (
+        "abs acos acosh asin asinh atan atan2 atanh ceil cos cosh erf exp floor isfinite isinf isnan log negative round "
+        "rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc nn.relu nn.gelu nn.silu nn.selu add subtract multiply "
+        "divide floor_divide floor_mod mod power maximum minimum log_add_exp equal not_equal less less_equal greater "
+        "greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not "
+        "left_shift right_shift ewise_fma"
+    ).split()
+)
+"""TVM's operators whose type rule reads no attributes; a call of any other without them ends the process."""
