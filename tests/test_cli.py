@@ -1,0 +1,192 @@
+"""The command line: options go to one function of the API, its record is printed, errors are three lines on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import tvmlab
+from tvmlab import api
+from tvmlab.cli import main
+from tvmlab.errors import LoadError
+from tvmlab.records import DoctorReport, Finding, Record, picture
+
+
+@dataclass(frozen=True, repr=False)
+class Seen(Record):
+    """What a stand-in for a function of the API was called with."""
+
+    function: str
+    given: tuple
+    options: dict
+    ok: bool = True
+
+    @property
+    def headline(self):
+        return f"{self.function} was called"
+
+    @property
+    def report(self):
+        return Path("report.html")
+
+
+@picture(Seen)
+def _seen(record):
+    return {"text/plain": f"picture of {record.headline}"}
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Stand-ins for the API; returns the records they made."""
+    made = []
+
+    def stand_in(name):
+        def function(*given, **options):
+            made.append(Seen(name, given, options))
+            return made[-1]
+
+        monkeypatch.setattr(api, name, function, raising=False)
+
+    for name in ("doctor", "demo", "lab", "load", "fuse", "verify", "bench"):
+        stand_in(name)
+    return made
+
+
+@pytest.mark.parametrize("name", ["fuse", "verify", "bench"])
+def test_a_model_is_loaded_and_the_record_printed(calls, capsys, name):
+    assert main([name, "net.onnx", "--weights", "random", "--seed", "7"]) == 0
+    load, then = calls
+    assert (load.function, load.given, load.options) == ("load", (Path("net.onnx"),), {"weights": "random", "seed": 7})
+    assert (then.function, then.given) == (name, (load,))
+    assert capsys.readouterr().out == f"picture of {name} was called\n"
+
+
+def test_defaults_are_those_of_the_api(calls):
+    main(["bench", "net.onnx"])
+    assert calls[0].options == {"weights": None, "seed": 0}
+    assert calls[1].options == {"seed": 0}
+    main(["bench", "net.onnx", "--threads", "2"])
+    assert calls[3].options == {"seed": 0, "threads": 2}
+
+
+@pytest.mark.parametrize("line", ["doctor --json", "fuse net.onnx --json", "verify net.onnx --json", "bench n --json"])
+def test_json_is_the_whole_record(calls, capsys, line):
+    main(line.split())
+    assert json.loads(capsys.readouterr().out)["function"] == line.split()[0]
+
+
+def test_demo_passes_its_options_and_a_progress(calls, capsys, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    main(["demo", "--dir", "out", "--json", "figures.json"])
+    assert calls[0].given == (Path("out"),)
+    progress = calls[0].options.pop("progress")
+    assert calls[0].options == {"json_file": Path("figures.json")}
+    assert not opened
+    capsys.readouterr()
+    progress("step 1")
+    assert capsys.readouterr().out == "step 1\n"
+    main(["demo", "--open"])
+    assert calls[1].given == (Path("demo"),)
+    assert calls[1].options["json_file"] is None
+    assert opened == [Path("report.html").resolve().as_uri()]
+
+
+def test_lab_gives_its_exit_code_on(calls, monkeypatch):
+    seen = []
+    monkeypatch.setattr(api, "lab", lambda folder, **options: seen.append((folder, options)) or 5)
+    assert main(["lab"]) == 5
+    assert main(["lab", "mine", "--no-browser", "--port", "9000"]) == 5
+    (default, _), (folder, options) = seen
+    assert default == Path("tvmlab-notebooks")
+    assert folder == Path("mine")
+    assert (options["browser"], options["port"]) == (False, 9000)
+
+
+def test_a_record_that_is_not_ok_ends_with_one(monkeypatch, capsys):
+    sick = DoctorReport((Finding("TVM", "problem", "is not installed", "pip install apache-tvm"),))
+    monkeypatch.setattr(api, "doctor", lambda: sick)
+    assert main(["doctor"]) == 1
+    out = capsys.readouterr().out
+    assert "is not installed" in out
+    assert "pip install apache-tvm" in out
+
+
+def test_an_error_is_three_lines_on_stderr(monkeypatch, capsys):
+    def fail(*_, **__):
+        raise LoadError("no such file", where="net.onnx", mend="give the path of an ONNX file")
+
+    monkeypatch.setattr(api, "load", fail)
+    assert main(["fuse", "net.onnx"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        "LoadError: no such file",
+        "  at net.onnx",
+        "  mend: give the path of an ONNX file",
+    ]
+
+
+def test_a_tvm_that_cannot_be_imported_is_told(monkeypatch, capsys):
+    def fail(*_, **__):
+        raise ImportError("libtvm.so: cannot open shared object file")
+
+    monkeypatch.setattr(api, "load", fail)
+    assert main(["fuse", "net.onnx"]) == 1
+    assert "tvmlab doctor" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_with_130(monkeypatch):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(api, "doctor", interrupt)
+    assert main(["doctor"]) == 130
+
+
+@pytest.mark.parametrize(
+    "line", ["", "nonsense", "fuse", "fuse a b", "fuse a --weights zero", "bench a --thr 2", "doctor --dir x"]
+)
+def test_wrong_usage_ends_with_2(line, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(line.split())
+    assert ended.value.code == 2
+    assert "usage: tvmlab" in capsys.readouterr().err
+
+
+def test_the_version_is_the_package_s(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"tvmlab {tvmlab.__version__}\n"
+
+
+def test_help_and_version_import_neither_tvm_nor_numpy():
+    code = "import sys; from tvmlab.cli import parser; parser(); print({'tvm', 'numpy', 'onnx'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_a_terminal_that_knows_no_arrows_still_gets_the_text():
+    """The headline of a partition has an arrow, which Latin-1 and Windows' code pages lack."""
+    code = (
+        "from tvmlab import api, cli\n"
+        "from tvmlab.records import Partition\n"
+        "api.load = lambda *a, **k: None\n"
+        "api.fuse = lambda *a, **k: Partition('net', 'tvm', 'relax', (), 3, 1)\n"
+        "raise SystemExit(cli.main(['fuse', 'net.onnx']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"net: 3 ? 1 kernels" in done.stdout

@@ -1,0 +1,168 @@
+"""The command ``tvmlab``: parse the options, call one function of `tvmlab.api`, print its record."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import sys
+import webbrowser
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tvmlab import __version__
+from tvmlab.errors import BackendError, TvmlabError
+
+__all__ = ["main"]
+
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Default: the arguments of this process.
+
+    Returns
+    -------
+    int
+        0; 1 if an error was told or the record says that something is wrong; 130 after Ctrl-C.  Wrong usage ends
+        the process with 2, as argparse does.
+    """
+    _print_anything()
+    options = vars(parser().parse_args(argv))
+    run: Callable[..., Any] = options.pop("run")
+    as_json = options.pop("json", False)
+    try:
+        record = run(**options)
+        if isinstance(record, int):
+            return record
+        print(json.dumps(record.to_dict(), indent=1) if as_json else record._repr_mimebundle_()["text/plain"])
+    except TvmlabError as error:
+        return _complain(error)
+    except ImportError as error:
+        return _complain(BackendError(str(error), where=sys.executable, mend="tvmlab doctor looks for the cause"))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0 if getattr(record, "ok", True) else 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of every command."""
+    top = argparse.ArgumentParser(
+        prog="tvmlab",
+        description="A notebook laboratory for deep-learning compilers on Apache TVM.",
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"tvmlab {__version__}")
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(name: str, run: Callable[..., Any], text: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
+        made.set_defaults(run=run)
+        return made
+
+    doctor = command("doctor", _doctor, "What is installed, whether it works together, and what to type if not.")
+    _add_json(doctor)
+
+    demo = command("demo", _demo, "An own operator in ResNet-50: fused, verified, timed; a notebook and a report.")
+    demo.add_argument(
+        "--dir", dest="directory", type=Path, default=Path("demo"), help="where the notebook and the report go (demo)"
+    )
+    demo.add_argument("--json", dest="json_file", type=Path, metavar="FILE", help="write the figures to FILE too")
+    demo.add_argument("--open", action="store_true", dest="open_report", help="open the report in a browser")
+
+    lab = command("lab", _lab, "JupyterLab on your own copy of the tutorials; what is in the folder is kept.")
+    lab.add_argument(
+        "directory", nargs="?", type=Path, default=Path("tvmlab-notebooks"), help="your folder (tvmlab-notebooks)"
+    )
+    lab.add_argument("--no-browser", dest="browser", action="store_false", help="only print the address")
+    lab.add_argument("--port", type=int, help="the port (8888, or the next one that is free)")
+
+    fuse = command("fuse", _fuse, "Which operators of a model share a kernel.")
+    _add_model(fuse)
+    verify = command(
+        "verify", _verify, "Is the compiled model right?  Against unoptimised onnxruntime; exit code 1 if not."
+    )
+    _add_model(verify)
+    bench = command(
+        "bench", _bench, "Time a model unfused, fused, scheduled and in onnxruntime, interleaved in one run."
+    )
+    _add_model(bench)
+    bench.add_argument("--threads", type=int, metavar="N", help="threads of every side")
+    return top
+
+
+def _add_model(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", metavar="MODEL", type=Path, help="an ONNX file")
+    command.add_argument("--weights", choices=("random",), help="replace constant weights by random ones")
+    command.add_argument("--seed", type=int, default=0, help="seed of the random weights and inputs (0)")
+    _add_json(command)
+
+
+def _add_json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print the record as JSON")
+
+
+def _doctor() -> Any:
+    from tvmlab import api
+
+    return api.doctor()
+
+
+def _demo(directory: Path, json_file: Path | None, open_report: bool) -> Any:
+    from tvmlab import api
+
+    record = api.demo(directory, json_file=json_file, progress=_progress)
+    if open_report:
+        webbrowser.open(record.report.resolve().as_uri())
+    return record
+
+
+def _lab(directory: Path, browser: bool, port: int | None) -> Any:
+    from tvmlab import api
+
+    return api.lab(directory, browser=browser, port=port, progress=_progress)
+
+
+def _fuse(model: Path, weights: str | None, seed: int) -> Any:
+    from tvmlab import api
+
+    return api.fuse(api.load(model, weights=weights, seed=seed))
+
+
+def _verify(model: Path, weights: str | None, seed: int) -> Any:
+    from tvmlab import api
+
+    return api.verify(api.load(model, weights=weights, seed=seed), seed=seed)
+
+
+def _bench(model: Path, weights: str | None, seed: int, threads: int | None) -> Any:
+    from tvmlab import api
+
+    given = {} if threads is None else {"threads": threads}
+    return api.bench(api.load(model, weights=weights, seed=seed), seed=seed, **given)
+
+
+def _progress(text: str) -> None:
+    print(text, flush=True)
+
+
+def _complain(error: TvmlabError) -> int:
+    print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    return 1
+
+
+def _print_anything() -> None:
+    """On a terminal with a narrow encoding, replace what it cannot show instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
