@@ -1,0 +1,182 @@
+"""A view of an ONNX graph that can be rewritten without copying its weights or changing its model."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import numpy_helper
+
+from tvmlab.errors import LoadError
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+
+__all__ = ["OnnxGraph", "attributes", "fresh_names", "is_standard", "label", "reads"]
+
+Array = NDArray[Any]
+
+_STANDARD_DOMAINS = ("", "ai.onnx")
+_OVERRIDABLE_SINCE_IR = 4
+
+
+@dataclass(frozen=True)
+class OnnxGraph:
+    """Nodes, constants, inputs and outputs of an ONNX model.
+
+    Parameters
+    ----------
+    nodes : tuple of NodeProto
+        In topological order.  Never changed: a rewrite puts others in their place.
+    constants : mapping of str to TensorProto or ndarray
+        Initializers, and what rewrites made of them.
+    overridable : frozenset of str
+        Constants that are only defaults: since IR version 4, an initializer that is also an input.
+    inputs, outputs : tuple of ValueInfoProto
+        Inputs without initializers.
+    opset : int
+        Version of the standard operator set.
+    """
+
+    nodes: tuple[NodeProto, ...]
+    constants: Mapping[str, TensorProto | Array] = field(repr=False)
+    overridable: frozenset[str]
+    inputs: tuple[ValueInfoProto, ...]
+    outputs: tuple[ValueInfoProto, ...]
+    opset: int
+
+    @classmethod
+    def of(cls, model: ModelProto) -> OnnxGraph:
+        """View a model.
+
+        Raises
+        ------
+        LoadError
+            The nodes form a cycle, or read a value that nothing makes.
+        """
+        graph = model.graph
+        constants = {t.name: t for t in graph.initializer}
+        given = {i.name for i in graph.input}
+        overridable = given & constants.keys() if model.ir_version >= _OVERRIDABLE_SINCE_IR else set()
+        opsets = {o.domain: o.version for o in model.opset_import}
+        return cls(
+            nodes=_sorted(graph),
+            constants=constants,
+            overridable=frozenset(overridable),
+            inputs=tuple(i for i in graph.input if i.name not in constants),
+            outputs=tuple(graph.output),
+            opset=next((opsets[d] for d in _STANDARD_DOMAINS if d in opsets), 1),
+        )
+
+    def with_(self, nodes: Iterable[NodeProto], constants: Mapping[str, TensorProto | Array]) -> OnnxGraph:
+        """The graph with other nodes and constants; constants that nothing reads any more are dropped."""
+        kept = tuple(nodes)
+        used = {name for node in kept for name in reads(node)} | self.output_names
+        return replace(self, nodes=kept, constants={n: c for n, c in constants.items() if n in used})
+
+    @property
+    def output_names(self) -> set[str]:
+        return {o.name for o in self.outputs}
+
+    def constant(self, name: str) -> Array | None:
+        """The value of a constant that nobody can override; None if there is none of that name."""
+        if name in self.overridable or name not in self.constants:
+            return None
+        value = self.constants[name]
+        return value if isinstance(value, np.ndarray) else numpy_helper.to_array(value)
+
+    def readers(self) -> Counter[str]:
+        """How often each value is read: by nodes, from inside their subgraphs too, and as a graph output."""
+        counted = Counter(name for node in self.nodes for name in reads(node))
+        counted.update(o.name for o in self.outputs)
+        return counted
+
+
+def fresh_names(graph: OnnxGraph) -> Callable[[str], str]:
+    """A function that makes value names, from a stem each, that neither the graph nor an earlier call uses."""
+    taken = {name for node in graph.nodes for name in [*reads(node), *node.output]} | graph.constants.keys()
+    taken |= {i.name for i in graph.inputs}
+
+    def fresh(stem: str) -> str:
+        name = next(n for n in itertools.chain([stem], (f"{stem}_{i}" for i in itertools.count(1))) if n not in taken)
+        taken.add(name)
+        return name
+
+    return fresh
+
+
+def is_standard(node: NodeProto) -> bool:
+    """Whether a node is of ONNX's own operator set."""
+    return node.domain in _STANDARD_DOMAINS
+
+
+def attributes(node: NodeProto) -> dict[str, Any]:
+    """A node's attributes as Python values."""
+    return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+
+
+def label(node: NodeProto) -> str:
+    """What a person can call a node: its name, else its first output (unique, while names need not be)."""
+    return node.name or next((o for o in node.output if o), node.op_type)
+
+
+def reads(node: NodeProto) -> Iterator[str]:
+    """Names of the values that a node reads, from inside its subgraphs too."""
+    yield from (name for name in node.input if name)
+    for attribute in node.attribute:
+        for graph in [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs:
+            yield from _captures(graph)
+
+
+def _captures(graph: GraphProto) -> Iterator[str]:
+    """Names that a subgraph takes from outside."""
+    own = {i.name for i in graph.input} | {t.name for t in graph.initializer}
+    own |= {name for node in graph.node for name in node.output}
+    yield from (name for node in graph.node for name in reads(node) if name not in own)
+    yield from (o.name for o in graph.output if o.name not in own)
+
+
+def _sorted(graph: GraphProto) -> tuple[NodeProto, ...]:
+    """The nodes in topological order; as they stand where that is one already."""
+    makers = {name: position for position, node in enumerate(graph.node) for name in node.output if name}
+    given = {i.name for i in graph.input} | {t.name for t in graph.initializer}
+    given |= {t.values.name for t in graph.sparse_initializer}
+    waits: list[int] = []
+    next_nodes: list[list[int]] = [[] for _ in graph.node]
+    for position, node in enumerate(graph.node):
+        needed = set()
+        for name in reads(node):
+            if name in makers:
+                needed.add(makers[name])
+            elif name not in given:
+                raise LoadError(
+                    f"node {label(node)!r} ({node.op_type}) reads {name!r}, which nothing makes",
+                    where=f"node {position} of the graph",
+                    mend="make it an input or an initializer of the graph, or correct the name",
+                )
+        waits.append(len(needed))
+        for maker in needed:
+            next_nodes[maker].append(position)
+    ready = [position for position, count in enumerate(waits) if count == 0]
+    order: list[int] = []
+    while ready:
+        position = heapq.heappop(ready)
+        order.append(position)
+        for after in next_nodes[position]:
+            waits[after] -= 1
+            if waits[after] == 0:
+                heapq.heappush(ready, after)
+    if len(order) < len(graph.node):
+        stuck = next(node for position, node in enumerate(graph.node) if waits[position] > 0)
+        raise LoadError(
+            f"the graph has a cycle through or before node {label(stuck)!r} ({stuck.op_type})",
+            mend="no node may read a value that depends on its own output",
+        )
+    return tuple(graph.node[position] for position in order)
