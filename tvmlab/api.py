@@ -10,11 +10,27 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tvmlab.ops import Op
     from tvmlab.pipeline import Model, Trace
     from tvmlab.records import DoctorReport, Partition, StageDiff, Timing, Verification
 
-__all__ = ["bench", "define", "diff", "doctor", "fuse", "graph", "graph_from_source", "load", "op", "run", "trace", "verify"]
+__all__ = [
+    "bench",
+    "define",
+    "diff",
+    "doctor",
+    "fuse",
+    "graph",
+    "graph_from_source",
+    "lab",
+    "load",
+    "op",
+    "run",
+    "trace",
+    "verify",
+]
 
 Cache = Callable[[str], str]
 
@@ -220,3 +236,12 @@ def doctor() -> DoctorReport:
     from tvmlab.doctoring import examine
 
     return examine()
+
+
+def lab(
+    directory: Path, *, browser: bool = True, port: int | None = None, progress: Callable[[str], None] = print
+) -> int:
+    """Open JupyterLab on a copy of the tutorials that is the user's own; see `tvmlab.workspace.lab`."""
+    from tvmlab import workspace
+
+    return workspace.lab(directory, browser=browser, port=port, progress=progress)
