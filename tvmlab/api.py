@@ -1,7 +1,7 @@
 """What ``tl.`` offers: each function composes the rooms below, and nothing else does.
 
-The rooms are imported inside the functions where that keeps ``tl.doctor()`` free of TVM, so that it can still speak where
-TVM cannot be imported.
+The rooms are imported inside the functions where that keeps ``tl.doctor()`` free of TVM, so that it can still speak
+where TVM cannot be imported.
 """
 
 from __future__ import annotations
