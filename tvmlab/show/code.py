@@ -12,9 +12,10 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.style import Style
 from pygments.token import Comment, Keyword, Literal, Name, Number, Operator, String, Token, _TokenType
+from pygments.util import ClassNotFound
 
 from tvmlab.show import palette
-from tvmlab.show.html import MONO, Html, join, muted, tag
+from tvmlab.show.html import MONO, Html, escape, join, muted, tag
 
 __all__ = ["block", "diff", "highlight", "unified"]
 
@@ -22,22 +23,26 @@ _BLOCK = f"font-family:{MONO};font-size:88%;line-height:1.4;white-space:pre;over
 _PAPER = f"{_BLOCK}background:{palette.SHADE};border:none;border-radius:4px;padding:6px 10px"
 
 
+# Half-way between black and white: a contrast of about 4 on either.
+GREY, BLUE, GREEN, VERMILION, PURPLE, OCHRE = "#7D7D7D", "#2F80C5", "#008F68", "#C65B00", "#B8609A", "#A07000"
+
+
 class Middle(Style):
-    """Token colours half-way between black and white: a contrast of about 4 on either.  Plain text is the theme's."""
+    """Token colours for light and dark themes alike; plain text is the theme's own."""
 
     background_color = "transparent"
     styles: ClassVar[dict[_TokenType, str]] = {
         Token: "",
-        Comment: "italic #7D7D7D",
-        Keyword: "#B8609A",
-        Operator.Word: "#B8609A",
-        Name.Builtin: "#2F80C5",
-        Name.Function: "#2F80C5",
-        Name.Class: "#2F80C5",
-        Name.Decorator: "#A07000",
-        Number: "#008F68",
-        Literal: "#008F68",
-        String: "#C65B00",
+        Comment: f"italic {GREY}",
+        Keyword: PURPLE,
+        Operator.Word: PURPLE,
+        Name.Builtin: BLUE,
+        Name.Function: BLUE,
+        Name.Class: BLUE,
+        Name.Decorator: OCHRE,
+        Number: GREEN,
+        Literal: GREEN,
+        String: VERMILION,
     }
 
 
@@ -50,7 +55,10 @@ def highlight(source: str, language: str = "python") -> Html:
     """Code as spans with inline colours, line by line as it was."""
     from pygments import highlight as colour
 
-    lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return escape(source)
     return Html(colour(source, lexer, _formatter()))
 
 

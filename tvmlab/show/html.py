@@ -120,8 +120,8 @@ def scroll(*children: object, height: str = "24em") -> Html:
 
 def columns(*parts: object) -> Html:
     """Parts side by side where there is room, one under the other where there is not."""
-    boxes = (tag("div", part, style="flex:1 1 300px;min-width:0") for part in parts)
-    return tag("div", *boxes, style="display:flex;flex-wrap:wrap;column-gap:24px")
+    boxes = (tag("div", part, style="flex:1 1 230px;min-width:0") for part in parts)
+    return tag("div", *boxes, style="display:flex;flex-wrap:wrap;column-gap:20px")
 
 
 def card(title: object, *body: object, accent: str = palette.LINE) -> Html:
