@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from tvmlab.magics import guard
@@ -18,17 +19,25 @@ __all__ = ["load", "unload"]
 
 
 def load(shell: InteractiveShell) -> None:
-    """Register the magics, their completions and ``%config Tvmlab`` in a shell; a second call renews them."""
+    """Register the magics, their completions and ``%config Tvmlab`` in a shell; a second call renews them.
+
+    Operators that are live already get back the names that `unload` took from them.
+    """
     unload(shell)
     face = Tvmlab(shell=shell)  # puts itself among the shell's configurables
     shell.register_magics(face)
     face.matcher = option_matcher(face)
     shell.Completer.custom_matchers.append(face.matcher)
     guard.install(shell)
+    if (ops := sys.modules.get("tvmlab.ops")) is not None:
+        ops.republish()
 
 
 def unload(shell: InteractiveShell) -> None:
-    """Remove everything that `load` put into the shell; nothing happens if it was not loaded."""
+    """Remove everything that `load` put into the shell; nothing happens if it was not loaded.
+
+    Live operators lose their names in TVMScript (``R.lab``) and in TOPI; TVM cannot forget the operators themselves.
+    """
     manager = shell.magics_manager
     face = manager.registry.pop(Tvmlab.__name__, None)
     if face is None:
@@ -40,3 +49,5 @@ def unload(shell: InteractiveShell) -> None:
                 del manager.magics[kind][name]
     shell.configurables.remove(face)
     shell.Completer.custom_matchers.remove(face.matcher)
+    if (ops := sys.modules.get("tvmlab.ops")) is not None:
+        ops.withdraw()

@@ -48,6 +48,7 @@ CLEANUP = argument(
 )
 ENGINE = argument("--engine", choices=("tvm", "none"), help="Who decides what is fused.")
 STAGES = ("import", "legalize", "annotate", "fuse", "inline", "schedule", "build")
+SIDES = ("unfused", "fused", "scheduled", "onnxruntime")
 DISPLAY = (
     argument("-q", "--quiet", action="store_true", help="Show nothing."),
     argument("-v", "--var", type=identifier, metavar="VAR", help="Keep the result in the variable VAR."),
@@ -185,18 +186,21 @@ class Tvmlab(Magics):
 
     @command(
         MODEL,
-        argument("before", nargs="?", choices=STAGES, metavar="FROM", help=f"One of {', '.join(STAGES)}."),
-        argument("after", nargs="?", choices=STAGES, metavar="TO", help="A stage that comes after it."),
-        ENGINE,
-        CLEANUP,
+        # None, since argparse takes the mark of an absent argument for a choice
+        argument(
+            "before", nargs="?", choices=STAGES, default=None, metavar="FROM", help=f"One of {', '.join(STAGES)}."
+        ),
+        argument("after", nargs="?", choices=STAGES, default=None, metavar="TO", help="A stage after it."),
     )
     def tvm_diff(self, model: Any, **options: Any) -> Any:
         """Show what changed in a model between two stages on its way to machine code."""
+        if "before" in options and "after" not in options:
+            raise TvmlabUsageError("%tvm_diff: FROM without TO", None, "give both stages, or neither")
         return backend.api().diff(model, **options)
 
     @command(
         MODEL,
-        argument("--stage", choices=STAGES, help="The stage whose outputs are compared."),
+        argument("--stage", choices=STAGES, metavar="STAGE", help="The stage whose outputs are compared."),
         SEED,
         argument("--tolerance", type=float, metavar="X", help="Largest difference, over the largest value."),
     )
@@ -209,8 +213,9 @@ class Tvmlab(Magics):
         argument(
             "--sides",
             nargs="+",
-            choices=("unfused", "fused", "scheduled", "onnxruntime"),
-            help="What is timed, all if not given.",
+            choices=SIDES,
+            metavar="SIDE",
+            help=f"What is timed, of {', '.join(SIDES)}; all if not given.",
         ),
         argument("--repeats", type=int, metavar="N", help="Rounds; every side runs once in each."),
         argument("--threads", type=int, metavar="N", help="Threads of every side."),

@@ -76,7 +76,7 @@ def parse(parser: argparse.ArgumentParser, line: str, where: Where) -> dict[str,
         raise _misfit(parser, error, where) from None
     if surplus:
         raise _surplus(parser, surplus[0], where)
-    return vars(given)
+    return {name: value for name, value in vars(given).items() if value is not None}
 
 
 def _known(parser: argparse.ArgumentParser, word: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import keyword
 import sys
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
@@ -17,7 +17,9 @@ __all__ = ["Shelf", "variable_for"]
 
 def variable_for(name: str) -> str:
     """The variable under which a model is bound: ``resnet50-v1`` becomes ``resnet50_v1``."""
-    variable = re.sub(r"\W", "_", name)
+    variable = "".join(letter if f"_{letter}".isidentifier() else "_" for letter in name)
+    if keyword.iskeyword(variable):
+        return f"{variable}_"
     return variable if variable.isidentifier() else f"_{variable}"
 
 
