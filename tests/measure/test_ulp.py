@@ -51,6 +51,11 @@ def test_one_ulp_is_numpys_spacing(dtype, data):
     np.testing.assert_array_equal(ulps(a, b)[below_the_largest], want[below_the_largest])
 
 
+def test_a_negative_and_a_large_unsigned_integer_are_further_apart_than_64_bits_hold():
+    a, b = np.array([2**64 - 1, 2**64 - 1, 0], np.uint64), np.array([-1, -(2**63), -1], np.int64)
+    assert difference(a, b).tolist() == difference(b, a).tolist() == [2.0**64, 2.0**64 + 2.0**63, 1.0]
+
+
 @given(st.data())
 def test_integers_differ_exactly(data):
     dtypes = st.sampled_from(INTEGERS)

@@ -69,9 +69,12 @@ def compare(expected: Array, got: Array, name: str = "output") -> OutputError:
 def difference(a: Array, b: Array) -> NDArray[np.float64]:
     """Absolute difference, element by element, as float64; exact for integers up to that rounding."""
     if _kind(a.dtype) in "biu" and _kind(b.dtype) in "biu":
-        # Modulo 2**64 the difference of any two integers of 64 bits is right, where a signed one overflows.
+        # Modulo 2**64 the difference of two integers of 64 bits is right, where a signed one overflows;
+        # but from a negative one to a large unsigned one it may be 2**64 and more.
         c, d = a.astype(np.uint64), b.astype(np.uint64)
-        return np.where(a > b, c - d, d - c).astype(np.float64)
+        apart = np.where(a > b, c - d, d - c)
+        wrapped = ((a < 0) & (b >= 0) & (apart < d)) | ((b < 0) & (a >= 0) & (apart < c))
+        return apart.astype(np.float64) + np.where(wrapped, 2.0**64, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(np.abs(_wide(a) - _wide(b))).astype(np.float64)
 
