@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper, parser
 
-from tvmlab.errors import PipelineError
-from tvmlab.measure.cutting import DOMAIN, Segment, cut, live_nodes, run_cut
+from tvmlab.errors import LoadError, PipelineError
+from tvmlab.measure.cutting import Segment, cut, live_nodes, run_cut
 from tvmlab.measure.onnx_engines import onnxruntime_engine, reference_engine
+from tvmlab.pipeline.live import DOMAIN
 
 ENGINES = [onnxruntime_engine(), reference_engine("for a test")]
 
@@ -24,6 +25,10 @@ def live_relu(node, arrays):
 
 def parse(text):
     return parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17, "tvmlab" : 1]>\n{text}')
+
+
+def parts_of(model):
+    return cut(model, [output.name for output in model.graph.output])
 
 
 def with_live_relus(model, which):
@@ -70,7 +75,7 @@ def test_a_live_relu_equals_relu(engine, which):
 
 
 def test_segments_read_and_write_what_they_must():
-    parts = cut(with_live_relus(BLOCK, (False, True, False, False)))
+    parts = parts_of(with_live_relus(BLOCK, (False, True, False, False)))
     assert [type(p) for p in parts] == [Segment, onnx.NodeProto, Segment]
     first, live, last = parts
     assert (first.reads, first.writes) == (("x", "c"), ("r1", "a"))
@@ -83,9 +88,22 @@ def test_neighbours_need_no_segment_between():
     model = parse("g (float[2] x) => (float[2] y) { a = tvmlab.relu(x) b = tvmlab.relu(a) y = tvmlab.relu(b) }")
     for node in model.graph.node:
         node.op_type = "lab.relu"
-    assert all(isinstance(part, onnx.NodeProto) for part in cut(model))
+    assert all(isinstance(part, onnx.NodeProto) for part in parts_of(model))
     (y,) = run_cut(model, {"x": np.array([-1, 2], np.float32)}, ENGINES[0], live_relu)
     assert y.tolist() == [0, 2]
+
+
+def test_what_nobody_reads_is_not_run():
+    model = parse("g (float[2] x) => (float[2] y) { a = Neg(x) y = tvmlab.relu(x) b = NoSuchOperator(y) }")
+    model.graph.node[1].op_type = "lab.relu"
+    (live,) = parts_of(model)
+    assert live.op_type == "lab.relu"
+
+
+def test_values_inside_can_be_had():
+    model = with_live_relus(BLOCK, (False, True, False, False))
+    *_, b, r2 = run_cut(model, FEEDS, ENGINES[0], live_relu, also=["b", "r2"])
+    np.testing.assert_array_equal(b, r2 * np.maximum(FEEDS["x"], 0))
 
 
 def test_unsorted_nodes_run_in_order():
@@ -99,8 +117,8 @@ def test_unsorted_nodes_run_in_order():
 
 def test_a_circle_is_an_error():
     model = parse("g (float[2] x) => (float[2] y) { a = Add(x, y) y = Neg(a) }")
-    with pytest.raises(PipelineError, match="in a circle"):
-        cut(model)
+    with pytest.raises(LoadError, match="cycle"):
+        parts_of(model)
 
 
 def branching(domain):
@@ -133,7 +151,7 @@ def test_a_live_operator_in_a_branch_is_an_error():
     model = branching("")
     model.graph.node[1].attribute[0].g.node[0].domain = DOMAIN
     with pytest.raises(PipelineError, match="stands inside an If"):
-        cut(model)
+        parts_of(model)
 
 
 def test_a_fed_value_overrides_its_default():

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from tvmlab.errors import PipelineError
+from tvmlab.fusion.onnx_graph import OnnxGraph, reads
 from tvmlab.measure.onnx_engines import Engine
+from tvmlab.pipeline.live import DOMAIN
 
-__all__ = ["DOMAIN", "Segment", "cut", "live_nodes", "run_cut"]
+__all__ = ["Segment", "cut", "live_nodes", "run_cut"]
 
 Array = NDArray[Any]
 Reference = Callable[[onnx.NodeProto, Sequence[Array]], Sequence[Array]]
 
-DOMAIN = "tvmlab"
 _OLDEST_WITH_PLAIN_INITIALIZERS = 4  # before IR version 4, every initializer had to be an input too
 
 
@@ -37,8 +38,14 @@ def live_nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
     return [node for node in model.graph.node if node.domain == DOMAIN]
 
 
-def cut(model: onnx.ModelProto) -> list[Segment | onnx.NodeProto]:
+def cut(model: onnx.ModelProto, outputs: Iterable[str]) -> list[Segment | onnx.NodeProto]:
     """Cut a model at its live operators.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto
+    outputs : iterable of str
+        Names of the values that are wanted in the end.
 
     Returns
     -------
@@ -47,10 +54,12 @@ def cut(model: onnx.ModelProto) -> list[Segment | onnx.NodeProto]:
 
     Raises
     ------
+    LoadError
+        The nodes read each other in a circle.
     PipelineError
         A live operator stands in a branch or a loop body, where it cannot be cut out.
     """
-    nodes = list(_sorted(model))
+    nodes = OnnxGraph.of(model).nodes
     for node in nodes:
         for inner in _inner_nodes(node):
             if inner.domain == DOMAIN:
@@ -59,20 +68,26 @@ def cut(model: onnx.ModelProto) -> list[Segment | onnx.NodeProto]:
                     where=f"node {node.name or node.output[0]}",
                 )
     bounds = [-1, *(i for i, node in enumerate(nodes) if node.domain == DOMAIN), len(nodes)]
-    later = {output.name for output in model.graph.output}
+    later = set(outputs)
     parts: list[Segment | onnx.NodeProto] = []
     for start, stop in reversed(list(itertools.pairwise(bounds))):
         if stop < len(nodes):
             parts.append(nodes[stop])
-            later |= set(_reads(nodes[stop]))
-        if within := nodes[start + 1 : stop]:
-            segment = _segment(within, later)
+            later |= set(reads(nodes[stop]))
+        segment = _segment(nodes[start + 1 : stop], later)
+        if segment.writes:
             parts.append(segment)
             later |= set(segment.reads)
     return parts[::-1]
 
 
-def run_cut(model: onnx.ModelProto, feeds: Mapping[str, Array], engine: Engine, reference: Reference) -> list[Array]:
+def run_cut(
+    model: onnx.ModelProto,
+    feeds: Mapping[str, Array],
+    engine: Engine,
+    reference: Reference,
+    also: Sequence[str] = (),
+) -> list[Array]:
     """Run a model that holds live operators.
 
     Parameters
@@ -84,19 +99,22 @@ def run_cut(model: onnx.ModelProto, feeds: Mapping[str, Array], engine: Engine, 
         Runs the segments.
     reference : callable
         From a live node and its inputs to its outputs.
+    also : sequence of str
+        Names of values inside that are wanted too.
 
     Returns
     -------
     list of ndarray
-        The model's outputs.
+        The model's outputs, then the values of `also`.
     """
+    outputs = [*(output.name for output in model.graph.output), *also]
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
     values: dict[str, Array] = dict(feeds)
 
     def value(name: str) -> Array:
         return values[name] if name in values else numpy_helper.to_array(constants[name])
 
-    for part in cut(model):
+    for part in cut(model, outputs):
         if isinstance(part, onnx.NodeProto):
             results = reference(part, [value(name) for name in part.input])
             values.update(zip(part.output, results, strict=True))
@@ -104,12 +122,12 @@ def run_cut(model: onnx.ModelProto, feeds: Mapping[str, Array], engine: Engine, 
             inputs = {name: values[name] for name in part.reads if name in values}
             held = [constants[name] for name in part.reads if name not in values]
             values.update(zip(part.writes, engine.run(_model_of(part, model, inputs, held), inputs), strict=True))
-    return [value(output.name) for output in model.graph.output]
+    return [value(name) for name in outputs]
 
 
 def _segment(nodes: Sequence[onnx.NodeProto], later: Iterable[str]) -> Segment:
     made = [name for node in nodes for name in node.output if name]
-    read = dict.fromkeys(name for node in nodes for name in _reads(node))
+    read = dict.fromkeys(name for node in nodes for name in reads(node))
     later, own = set(later), set(made)
     return Segment(tuple(nodes), tuple(n for n in read if n not in own), tuple(n for n in made if n in later))
 
@@ -132,15 +150,6 @@ def _model_of(
     return helper.make_model(graph, opset_imports=opsets, ir_version=version, functions=model.functions)
 
 
-def _reads(node: onnx.NodeProto) -> Iterator[str]:
-    """Names that a node reads, those that its branches and bodies read from outside of them included."""
-    yield from filter(None, node.input)
-    for graph in _graphs(node):
-        inside = {v.name for v in [*graph.input, *graph.initializer]} | {name for n in graph.node for name in n.output}
-        outside = [name for inner in graph.node for name in _reads(inner)] + [output.name for output in graph.output]
-        yield from (name for name in outside if name not in inside)
-
-
 def _graphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     for attribute in node.attribute:
         if attribute.type == onnx.AttributeProto.GRAPH:
@@ -154,20 +163,3 @@ def _inner_nodes(node: onnx.NodeProto) -> Iterator[onnx.NodeProto]:
         for inner in graph.node:
             yield inner
             yield from _inner_nodes(inner)
-
-
-def _sorted(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
-    """Nodes with every reader behind its writers, else in the model's order; some exporters write them unsorted."""
-    writer = {name: i for i, node in enumerate(model.graph.node) for name in node.output if name}
-    waiting = [{writer[name] for name in _reads(node) if name in writer} for node in model.graph.node]
-    done: set[int] = set()
-    left = list(range(len(waiting)))
-    while left:
-        ready = next((i for i in left if waiting[i] <= done), None)
-        if ready is None:
-            raise PipelineError(
-                "the nodes of the model read each other in a circle", where=f"graph {model.graph.name!r}"
-            )
-        done.add(ready)
-        left.remove(ready)
-        yield model.graph.node[ready]
