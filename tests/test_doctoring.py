@@ -13,6 +13,7 @@ import pytest
 
 from tvmlab import doctoring
 from tvmlab.doctoring import examine
+from tvmlab.errors import BackendError
 from tvmlab.records import DoctorReport
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,7 +86,7 @@ def test_the_doctor_imports_no_tvm():
 @pytest.mark.parametrize("version", ["0.1.15.post1", "0.1.15.post2"])
 def test_the_deadly_pair_is_found_in_the_metadata(monkeypatch, version):
     with_versions(monkeypatch, apache_tvm_ffi=version)
-    tvm, bad = doctoring._pair()
+    tvm, bad = doctoring.pair()
     assert (tvm.status, bad.status) == ("ok", "problem")
     assert version in bad.detail
     assert "kills Python" in bad.detail
@@ -95,14 +96,23 @@ def test_the_deadly_pair_is_found_in_the_metadata(monkeypatch, version):
 @pytest.mark.parametrize("version", ["0.26.0", "0.28.0", "0.28.0rc1"])
 def test_another_tvm_is_a_problem(monkeypatch, version):
     with_versions(monkeypatch, apache_tvm=version)
-    bad, ffi = doctoring._pair()
+    bad, ffi = doctoring.pair()
     assert (bad.status, ffi.status) == ("problem", "ok")
 
 
 @pytest.mark.parametrize("version", ["0.1.14.post0", "0.1.14.post1"])
 def test_the_good_pair_is_well(monkeypatch, version):
     with_versions(monkeypatch, apache_tvm_ffi=version)
-    assert [f.status for f in doctoring._pair()] == ["ok", "ok"]
+    assert [f.status for f in doctoring.pair()] == ["ok", "ok"]
+
+
+def test_a_bad_pair_is_refused_before_tvm_is_imported(monkeypatch):
+    monkeypatch.delitem(sys.modules, "tvm", raising=False)
+    doctoring.require_tvm()
+    with_versions(monkeypatch, apache_tvm_ffi="0.1.15.post2")
+    with pytest.raises(BackendError, match="kills Python") as refused:
+        doctoring.require_tvm()
+    assert "pip install" in refused.value.mend
 
 
 def test_without_tvm_there_is_a_mend_and_no_probe(monkeypatch):

@@ -132,20 +132,27 @@ def _lab(directory: Path, browser: bool, port: int | None) -> Any:
 def _fuse(model: Path, weights: str | None, seed: int) -> Any:
     from tvmlab import api
 
-    return api.fuse(api.load(model, weights=weights, seed=seed))
+    return api.fuse(_load(model, weights, seed))
 
 
 def _verify(model: Path, weights: str | None, seed: int) -> Any:
     from tvmlab import api
 
-    return api.verify(api.load(model, weights=weights, seed=seed), seed=seed)
+    return api.verify(_load(model, weights, seed), seed=seed)
 
 
 def _bench(model: Path, weights: str | None, seed: int, threads: int | None) -> Any:
     from tvmlab import api
 
     given = {} if threads is None else {"threads": threads}
-    return api.bench(api.load(model, weights=weights, seed=seed), seed=seed, **given)
+    return api.bench(_load(model, weights, seed), seed=seed, **given)
+
+
+def _load(model: Path, weights: str | None, seed: int) -> Any:
+    from tvmlab import api, doctoring
+
+    doctoring.require_tvm()
+    return api.load(model, weights=weights, seed=seed)
 
 
 def _progress(text: str) -> None:

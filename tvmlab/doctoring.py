@@ -25,9 +25,10 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from tvmlab.errors import BackendError
 from tvmlab.records import DoctorReport, Finding
 
-__all__ = ["examine"]
+__all__ = ["examine", "pair", "require_tvm"]
 
 TESTED_PYTHONS = ((3, 11), (3, 13))
 PAIR = {"apache-tvm": ">=0.27,<0.28", "apache-tvm-ffi": ">=0.1.14.post0,<0.1.15"}
@@ -51,8 +52,23 @@ def examine() -> DoctorReport:
     Never raises, and imports no TVM into this process.  Takes about three seconds, most of it for TVM's import
     in the child process.
     """
-    checks = (_python, _pair, _packages, _onnxruntime, _jupyter, _tvm, _folders, _networks)
+    checks = (_python, pair, _packages, _onnxruntime, _jupyter, _tvm, _folders, _networks)
     return DoctorReport(tuple(finding for check in checks for finding in _safely(check)))
+
+
+def require_tvm() -> None:
+    """Make sure that TVM can be used, before it is imported: with a bad pair of versions it kills the process.
+
+    Raises
+    ------
+    BackendError
+        TVM or its FFI is missing or of a wrong version; with the command that mends it.
+    """
+    if "tvm" in sys.modules:
+        return
+    for finding in pair():
+        if finding.status == "problem":
+            raise BackendError(f"{finding.name} {finding.detail}", where=sys.executable, mend=finding.mend)
 
 
 def _safely(check: Callable[[], Iterator[Finding]]) -> list[Finding]:
@@ -78,7 +94,7 @@ def _python() -> Iterator[Finding]:
     yield Finding("system", "ok", f"{platform.system()} {platform.release()}, {platform.machine()}")
 
 
-def _pair() -> Iterator[Finding]:
+def pair() -> Iterator[Finding]:
     """TVM and its FFI; 0.1.15.post1 and .post2 of the latter kill the process when IR is written as JSON."""
     for name, wanted in PAIR.items():
         version = _version(name)
