@@ -115,8 +115,9 @@ def _doctor() -> Any:
 
 
 def _demo(directory: Path, json_file: Path | None, open_report: bool) -> Any:
-    from tvmlab import api
+    from tvmlab import api, doctoring
 
+    doctoring.require_tvm()
     record = api.demo(directory, json_file=json_file, progress=_progress)
     if open_report:
         webbrowser.open(record.report.resolve().as_uri())
