@@ -207,6 +207,21 @@ def test_an_error_of_the_api_is_shown_as_it_renders(net, api, monkeypatch):
     assert "found" not in net.shell.user_ns
 
 
+def test_an_error_without_a_place_gets_that_of_the_magic(net, api, monkeypatch):
+    from tvmlab.errors import NameRefused
+
+    def define(name, body, **where):
+        raise NameRefused("TVM has that name", mend="take another")
+
+    monkeypatch.setattr(api, "define", define, raising=False)
+    ran = net("\n%%tvm_op nn.relu\npass")
+    assert ran.lines == [
+        "NameRefused: TVM has that name",
+        "at Cell In[3], line 2: %%tvm_op ▸nn.relu",
+        "mend: take another",
+    ]
+
+
 def test_tb_shows_the_whole_of_a_short_error(net, api, monkeypatch):
     from tvmlab.errors import PipelineError
 
@@ -214,7 +229,7 @@ def test_tb_shows_the_whole_of_a_short_error(net, api, monkeypatch):
         raise PipelineError("it does not fuse") from KeyError("deep down")
 
     monkeypatch.setattr(api, "fuse", fuse, raising=False)
-    assert net("%tvm_fuse net").lines == ["PipelineError: it does not fuse"]
+    assert net("%tvm_fuse net").lines == ["PipelineError: it does not fuse", "at Cell In[3], line 1: %tvm_fuse net"]
     whole = net("%tb").out
     assert "KeyError: 'deep down'" in whole
     assert "in fuse" in whole

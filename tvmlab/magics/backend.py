@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 from tvmlab.errors import BackendError
 
 __all__ = ["api"]
-
-_PACKAGES = ("apache-tvm", "apache-tvm-ffi")
 
 
 def api(*, needs_tvm: bool = True) -> Any:
@@ -20,23 +19,24 @@ def api(*, needs_tvm: bool = True) -> Any:
     BackendError
         TVM is not installed, or the two packages that it consists of do not fit each other.
     """
-    if needs_tvm:
-        try:
-            importlib.import_module("tvm")
-        except Exception as error:  # a bad pair fails anywhere, with any class of exception
-            message = next(iter(str(error).splitlines()), "")
-            raise BackendError(
-                f"Apache TVM cannot be imported: {type(error).__name__}: {message}",
-                ", ".join(map(_installed, _PACKAGES)),
-                "pip install --force-reinstall tvmlab, restart the kernel; %tvm_doctor looks for the cause",
-            ) from error
+    if needs_tvm and "tvm" not in sys.modules:
+        _import_tvm()
     return importlib.import_module("tvmlab.api")
 
 
-def _installed(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
+def _import_tvm() -> None:
+    from tvmlab.doctoring import pair
 
+    for finding in pair():  # asked before TVM is imported: a bad pair may end the process
+        if finding.status == "problem":
+            raise BackendError(
+                f"{finding.name}: {finding.detail}", sys.executable, f"{finding.mend}, restart the kernel"
+            )
     try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:
-        return f"{package} is not installed"
+        importlib.import_module("tvm")
+    except Exception as error:  # a damaged installation fails anywhere, with any class of exception
+        message = next(iter(str(error).splitlines()), "")
+        mend = "%tvm_doctor looks for the cause"
+        raise BackendError(
+            f"TVM cannot be imported: {type(error).__name__}: {message}", sys.executable, mend
+        ) from error

@@ -24,6 +24,7 @@ from IPython.core.magic import (
 from IPython.core.magic_arguments import argument, kwds, magic_arguments
 from traitlets import Bool, Int
 
+from tvmlab.errors import TvmlabError
 from tvmlab.magics import backend, cell
 from tvmlab.magics.errors import TvmlabUsageError
 from tvmlab.magics.options import identifier, parse
@@ -79,7 +80,12 @@ def command(*arguments: argument, on_cell: bool = False) -> Callable[..., Any]:
             quiet, variable = options.pop("quiet", self.quiet), options.pop("var", None)
             if "model" in options:
                 options["model"] = self.models.find(options["model"], where(options["model"]))
-            record = work(self, *([body] if on_cell else []), **options)
+            try:
+                record = work(self, *([body] if on_cell else []), **options)
+            except TvmlabError as error:
+                if not error.where and (place := where(options.get("name", ""))):
+                    error.location, error.where = place, str(place)
+                raise
             if variable:
                 self.shell.push({variable: record})
             return None if quiet else record
