@@ -29,10 +29,9 @@ lab: setup ## JupyterLab on your own copy of the tutorials, in tvmlab-notebooks/
 	@"$(BIN)/tvmlab" lab "$(DIR)"
 
 setup: ## the virtual environment .venv, from requirements.lock (350 MB to download, 1.2 GB on disk)
-	@if [ -z "$(PYTHON)" ]; then \
-	  echo "tvmlab: no Python from 3.11 to 3.14 found ($$(python3 --version 2>&1 || true)); install one, or say where it is: make demo PYTHON=/path/to/python3.13" >&2; \
-	  exit 1; \
-	fi
+	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
+	  echo "tvmlab: no Python from 3.11 to 3.14 $(if $(PYTHON),called $(PYTHON),on this machine's PATH);" \
+	    "install one, or say where it is: make demo PYTHON=/path/to/python3.13" >&2; exit 1; }
 	@"$(PYTHON)" tools/set_up.py "$(VENV)"
 
 bench: setup ## every benchmark, one after the other
