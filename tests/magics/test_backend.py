@@ -82,7 +82,7 @@ def test_tvm_cannot_be_imported(notebook, api, broken, error, cell):
 def test_tvm_is_not_installed(notebook, api, versions, cell):
     versions(apache_tvm=None)
     ran = notebook(cell)
-    assert ran.lines[0] == "BackendError: apache-tvm: is not installed"
+    assert ran.lines[0] == "BackendError: apache-tvm is not installed"
     assert '-m pip install "apache-tvm>=' in ran.lines[2]
     assert (len(ran.lines), ran.err, api.calls) == (3, "", [])
 
@@ -95,8 +95,7 @@ def test_a_pair_that_does_not_fit_is_not_imported(notebook, api, broken, version
     versions(**{package: version})
     ran = notebook("%tvm_load a.onnx")
     assert isinstance(ran.error, BackendError)
-    assert ran.lines[0].startswith(f"BackendError: {package.replace('_', '-')}: {version or 'is not installed'}")
-    assert ran.lines[2].endswith(", restart the kernel")
+    assert ran.lines[0].startswith(f"BackendError: {package.replace('_', '-')} {version or 'is not installed'}")
     assert "-m pip install" in ran.lines[2]
 
 

@@ -25,18 +25,12 @@ def api(*, needs_tvm: bool = True) -> Any:
 
 
 def _import_tvm() -> None:
-    from tvmlab.doctoring import pair
+    from tvmlab.doctoring import require_tvm
 
-    for finding in pair():  # asked before TVM is imported: a bad pair may end the process
-        if finding.status == "problem":
-            raise BackendError(
-                f"{finding.name}: {finding.detail}", sys.executable, f"{finding.mend}, restart the kernel"
-            )
+    require_tvm()
     try:
         importlib.import_module("tvm")
     except Exception as error:  # a damaged installation fails anywhere, with any class of exception
         message = next(iter(str(error).splitlines()), "")
-        mend = "%tvm_doctor looks for the cause"
-        raise BackendError(
-            f"TVM cannot be imported: {type(error).__name__}: {message}", sys.executable, mend
-        ) from error
+        what = f"TVM cannot be imported: {type(error).__name__}: {message}"
+        raise BackendError(what, sys.executable, "%tvm_doctor looks for the cause") from error
