@@ -6,6 +6,7 @@ call out.
 
 from __future__ import annotations
 
+import pkgutil
 from typing import Any
 
 from tvmlab.ops.attributes import REQUIRED, Attribute, Schema
@@ -62,4 +63,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *namespaces()})
 
 
-reserve(name for name in globals() if not name.startswith("_"))
+reserve({*globals(), *(module.name for module in pkgutil.iter_modules(__path__))})

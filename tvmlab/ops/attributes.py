@@ -16,7 +16,7 @@ from typing import Any
 from tvmlab import tvm_api
 from tvmlab.errors import AttributeSchemaError
 from tvmlab.ops.naming import did_you_mean
-from tvmlab.ops.source import Source
+from tvmlab.ops.source import Source, caller
 
 RESERVED = ("self", "attrs")
 
@@ -98,13 +98,15 @@ class Schema:
             if name not in self.names:
                 raise AttributeSchemaError(
                     f"{self.op_name} has no attribute {name!r}",
-                    where=self.signature,
-                    mend=did_you_mean(name, self.names) or "call it without attributes",
+                    where=caller() or self.signature,
+                    mend=f"{did_you_mean(name, self.names) or 'call it without attributes'} {self._shown}",
                 )
         missing = [a.name for a in self.attributes if a.default is REQUIRED and a.name not in given]
         if missing:
             raise AttributeSchemaError(
-                f"{self.op_name} needs the attribute {missing[0]!r}", where=self.signature, mend=f"give {missing[0]}=…"
+                f"{self.op_name} needs the attribute {missing[0]!r}",
+                where=caller() or self.signature,
+                mend=f"give {missing[0]}=… {self._shown}",
             )
         attrs = self._construct(given)
         values = self.values(attrs)
@@ -116,12 +118,14 @@ class Schema:
             return self.tvm_class(**{k: _native(v) for k, v in given.items()})
         except (TypeError, ValueError, OverflowError, RuntimeError) as error:
             raise AttributeSchemaError(
-                f"{self.op_name}: {_type_complaint(str(error))}", where=self.signature, mend=self._mend(given)
+                f"{self.op_name}: {_type_complaint(str(error))}",
+                where=caller() or self.signature,
+                mend=f"the signature is {self.signature}",
             ) from error
 
-    def _mend(self, given: Mapping[str, Any]) -> str:
-        shown = ", ".join(str(a) for a in self.attributes if a.name in given)
-        return f"the declaration is {shown}" if shown else "see the signature"
+    @property
+    def _shown(self) -> str:
+        return f"({self.signature})"
 
     def values(self, attrs: Any) -> dict[str, Any]:
         """The values of a call's attributes as plain Python: floats, ints, strings, tuples, dicts."""
@@ -136,13 +140,13 @@ class Schema:
         carrier.__dict__.update(values)
         try:
             check(carrier)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             shown = ", ".join(f"{k}={v!r}" for k, v in values.items())
             reason = str(error) if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: {error}"
             raise AttributeSchemaError(
                 f"{self.op_name} refuses {shown}: {reason or 'validate() raised ' + type(error).__name__}",
-                where=self.signature,
-                mend="give values that validate() of its Attrs accepts",
+                where=caller() or self.signature,
+                mend=f"give values that validate() of its Attrs accepts {self._shown}",
             ) from error
         return {name: as_python(carrier.__dict__[name]) for name in self.names}
 
@@ -184,7 +188,9 @@ def read_attributes(
 def _read_field(declared: type, name: str, hint: Any, op_name: str, source: Source) -> Attribute:
     if name.startswith("_") or name in RESERVED:
         raise AttributeSchemaError(
-            f"{op_name}: an attribute cannot be called {name!r}", where=source.of_name(name), mend="give it another name"
+            f"{op_name}: an attribute cannot be called {name!r}",
+            where=source.of_name(name),
+            mend="give it another name",
         )
     default = _native(getattr(declared, name, REQUIRED))
     return Attribute(name, hint, default)
@@ -215,7 +221,9 @@ def build_schema(
         cell says and not on how often it was run.
     """
     try:
-        tvm_class = tvm_api.make_attrs_class(op_name, fingerprint, [(a.name, a.annotation, a.default) for a in attributes], REQUIRED)
+        tvm_class = tvm_api.make_attrs_class(
+            op_name, fingerprint, [(a.name, a.annotation, a.default) for a in attributes], REQUIRED
+        )
     except (TypeError, ValueError) as error:
         raise AttributeSchemaError(
             f"{op_name}: {_culprit(error, attributes)}",

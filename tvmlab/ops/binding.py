@@ -57,13 +57,17 @@ def bind(part: str, function: Any, attributes: Sequence[str], source: Source) ->
     """
     if not callable(function):
         raise CellError(
-            f"{part} is {type(function).__name__}, not a function", where=source.of_name(part), mend=f"write def {part}(…):"
+            f"{part} is {type(function).__name__}, not a function",
+            where=source.of_name(part),
+            mend=f"write def {part}(…):",
         )
     where = source.of_function(function) or source.of_name(part)
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError) as error:
-        raise CellError(f"{part} has no readable signature: {error}", where=where, mend=f"write def {part}(…):") from error
+        raise CellError(
+            f"{part} has no readable signature: {error}", where=where, mend=f"write def {part}(…):"
+        ) from error
     tensors: list[str] = []
     takes: list[str] = []
     variadic = takes_all = False
@@ -78,7 +82,8 @@ def bind(part: str, function: Any, attributes: Sequence[str], source: Source) ->
             raise CellError(
                 f"{part}: parameter {p.name!r} is neither a tensor (those come first) nor an attribute",
                 where=where,
-                mend=did_you_mean(p.name, set(attributes) - {q.name for q in parameters}) or "declare it in class Attrs",
+                mend=did_you_mean(p.name, set(attributes) - {q.name for q in parameters})
+                or "declare it in class Attrs",
             )
         elif p.default is not Parameter.empty:
             raise CellError(

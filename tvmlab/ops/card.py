@@ -100,9 +100,13 @@ class OpCard(Record):
 def card_of(op: Op) -> OpCard:
     """Draw up the card of a live operator."""
     spec = op.spec
-    example = op.examination.symbolic or op.examination.example
+    static, symbolic = op.examination.example, op.examination.symbolic
+    example = symbolic or static
+    remarks = list(op.examination.remarks)
     with quiet():
-        kind = _inferred_kind(example.function, spec) if example is not None else "unknown"
+        kind = _inferred_kind(static.function, spec) if static is not None else "unknown"
+        if symbolic is not None and (other := _inferred_kind(symbolic.function, spec)) != kind:
+            remarks.append(f"with symbolic sizes TVM infers {other} instead of {kind}")
         tir = example.function.with_attr("global_symbol", spec.kernel_name).script() if example is not None else ""
     return OpCard(
         name=spec.name,
@@ -110,12 +114,14 @@ def card_of(op: Op) -> OpCard:
         doc=spec.doc,
         signature=spec.signature,
         tensors=(*spec.tensors, *(("*tensors",) if spec.variadic else ())),
-        attributes=tuple((a.name, a.type_name, "required" if a.default is REQUIRED else repr(a.default)) for a in spec.attributes),
+        attributes=tuple(
+            (a.name, a.type_name, "required" if a.default is REQUIRED else repr(a.default)) for a in spec.attributes
+        ),
         example=str(example) if example is not None else "",
         tir=_body_only(tir),
         kind=kind,
         chain=_chain(op, kind, example),
-        remarks=op.examination.remarks,
+        remarks=tuple(remarks),
     )
 
 
@@ -156,12 +162,54 @@ def _chain(op: Op, kind: str, example: Any) -> tuple[ChainPart, ...]:
             f"{rule}; {example.result and rules.show(example.result)} for the example" if example is not None else rule,
         ),
         ChainPart("rule book", "purity", "TOpIsStateful", "FPurity", "set", "pure: it may be moved, shared or removed"),
-        ChainPart("rule book", "pattern", "TOpPattern", "op_pattern of the kernel", "set" if spec.pattern is not None else "derived", kind),
-        ChainPart("construction crew", "compute", "TOPI compute, FTVMCompute", f"FLegalize through topi.{spec.name}", "set", spec.compute.signature),
-        _optional("construction crew", "lower_for_<target>", "OpStrategy", "FLegalize by target", lowered, "one compute for all targets"),
-        _optional("construction crew", "schedule", "FTVMSchedule", "s_tir.Schedule", spec.schedule and "given", "the CPU scheduler's own rules"),
-        _optional("construction crew", "gradient", "register_gradient", "FPrimalGradient", spec.gradient and "given", "cannot be trained through"),
-        _optional("construction crew", "reference", "NumPy test", "the oracle of tl.verify", spec.reference and "NumPy", "values cannot be verified"),
+        ChainPart(
+            "rule book",
+            "pattern",
+            "TOpPattern",
+            "op_pattern of the kernel",
+            "set" if spec.pattern is not None else "derived",
+            kind,
+        ),
+        ChainPart(
+            "construction crew",
+            "compute",
+            "TOPI compute, FTVMCompute",
+            f"FLegalize through topi.{spec.name}",
+            "set",
+            spec.compute.signature,
+        ),
+        _optional(
+            "construction crew",
+            "lower_for_<target>",
+            "OpStrategy",
+            "FLegalize by target",
+            lowered,
+            "one compute for all targets",
+        ),
+        _optional(
+            "construction crew",
+            "schedule",
+            "FTVMSchedule",
+            "s_tir.Schedule",
+            spec.schedule and "given",
+            "the CPU scheduler's own rules",
+        ),
+        _optional(
+            "construction crew",
+            "gradient",
+            "register_gradient",
+            "FPrimalGradient",
+            spec.gradient and "given",
+            "cannot be trained through",
+        ),
+        _optional(
+            "construction crew",
+            "reference",
+            "NumPy test",
+            "the oracle of tl.verify",
+            spec.reference and "NumPy",
+            "values cannot be verified",
+        ),
     )
 
 

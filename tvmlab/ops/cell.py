@@ -131,14 +131,16 @@ def run_privately(
     try:
         code = compile(text, filename, "exec", dont_inherit=True)
     except SyntaxError as error:
-        at = Location(label, error.lineno or first_line, (error.offset or 1) - 1, source.line(error.lineno or first_line))
+        at = Location(
+            label, error.lineno or first_line, (error.offset or 1) - 1, source.line(error.lineno or first_line)
+        )
         raise CellError(f"SyntaxError: {error.msg}", where=at, mend="mend the Python of this line") from error
     except ValueError as error:
         raise CellError(f"the cell is not Python: {error}", where=label, mend="remove the null bytes") from error
     namespace = private_namespace(code, user_namespace)
     try:
         exec(code, namespace)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _failed_to_run(error, source, namespace) from error
     return namespace, source, str(namespace.get("__doc__") or "")
 
@@ -196,7 +198,7 @@ def _assigned(source: Source) -> set[str]:
     return {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
 
 
-def _failed_to_run(error: Exception, source: Source, namespace: Mapping[str, Any]) -> CellError:
+def _failed_to_run(error: BaseException, source: Source, namespace: Mapping[str, Any]) -> CellError:
     mend = mend_of(error)
     if isinstance(error, NameError) and error.name:
         close = did_you_mean(error.name, {*namespace, *dir(builtins)})

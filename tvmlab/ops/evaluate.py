@@ -65,7 +65,10 @@ def _domain(function: Callable[..., float]) -> Callable[..., float]:
 
 
 _CALLS: dict[str, Callable[..., Any]] = {
-    **{name: _domain(getattr(math, name)) for name in ("exp", "log", "log2", "sqrt", "tanh", "sin", "cos", "erf", "pow")},
+    **{
+        name: _domain(getattr(math, name))
+        for name in ("exp", "log", "log2", "sqrt", "tanh", "sin", "cos", "erf", "pow")
+    },
     **{name: _domain(getattr(math, name)) for name in ("floor", "ceil", "trunc", "atan", "sinh", "cosh", "log1p")},
     "fabs": abs,
     "abs": abs,
@@ -106,6 +109,12 @@ def _value(node: Any, bound: Mapping[Var, int], inputs: Mapping[te.Tensor, Any])
         return node.value
     if isinstance(node, Var) and node in bound:
         return bound[node]
+    if kind == "And":
+        return _value(node.a, bound, inputs) and _value(node.b, bound, inputs)
+    if kind == "Or":
+        return _value(node.a, bound, inputs) or _value(node.b, bound, inputs)
+    if kind == "Not":
+        return not _value(node.a, bound, inputs)
     if kind in _BINARY:
         return _BINARY[kind](_value(node.a, bound, inputs), _value(node.b, bound, inputs))
     if kind == "Cast":

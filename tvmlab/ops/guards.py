@@ -10,8 +10,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,7 @@ from tvm import relax, te
 from tvm.relax import TensorType
 from tvm.tirx import IntImm, PrimFunc
 
-from tvmlab.errors import CellError, ComputeError, Location, TvmlabError
+from tvmlab.errors import CallError, CellError, ComputeError, Location, TvmlabError
 from tvmlab.ops import lowering, rules
 from tvmlab.ops.attributes import REQUIRED
 from tvmlab.ops.binding import Binding
@@ -117,22 +116,36 @@ def find_example(spec: OpSpec) -> tuple[Example | None, list[str]]:
         None, with a remark, if the operator refuses (by its own ``raise`` or ``assert``) all that was tried.
     """
     failures: list[tuple[int, TvmlabError]] = []
-    for types, attributes in _candidates(spec):
-        try:
-            return _try_example(spec, types, attributes), []
-        except _Failed as failed:
-            if failed.stage >= 0:
+    found: Example | None = None
+    for dtype, candidates in _candidates(spec):
+        for types, attributes in candidates:
+            try:
+                found = found or _try_example(spec, types, attributes)
+                if found.types != types:
+                    _try_types(spec, types, attributes)
+            except _Failed as failed:
+                if failed.stage == _AGREEMENT or spec.examples:
+                    raise failed.error from failed.error.__cause__
                 failures.append((failed.stage, failed.error))
-            elif spec.examples:
-                raise failed.error from failed.error.__cause__
-    if failures:
-        best = max(failures, key=lambda f: f[0])[1]
+        if found is not None:
+            return found, []
+        if dtype == "int32" or spec.examples:
+            break
+    slips = [failure for failure in failures if failure[0] != _REFUSED]
+    if slips:
+        best = max(slips, key=lambda f: f[0])[1]
         raise best from best.__cause__
-    return None, ["no example inputs were found, so the guards did not run: add examples = [{'x': (2, 3)}] to the cell"]
+    last = f"; the last time: {failures[-1][1].what}" if failures else ""
+    return None, [
+        f"it refused all inputs that were tried, so the guards did not run{last}. Add examples = [{{'x': (2, 3)}}] to the cell"
+    ]
+
+
+_REFUSED, _RULE, _COMPUTE, _AGREEMENT, _KERNEL = range(-1, 4)
 
 
 class _Failed(Exception):
-    """An attempt failed, at stage 0 (type rule), 1 (compute), 2 (agreement) or 3 (kernel); -1 if the user refused."""
+    """An attempt failed, and at which stage; `_REFUSED` if the user's own line refused the inputs."""
 
     def __init__(self, stage: int, error: TvmlabError) -> None:
         super().__init__(str(error))
@@ -140,44 +153,46 @@ class _Failed(Exception):
         self.error = error
 
 
-def _try_example(spec: OpSpec, types: Sequence[TensorType], attributes: Mapping[str, Any]) -> Example:
-    stage = 0
+def _try_types(spec: OpSpec, types: Sequence[TensorType], attributes: Mapping[str, Any]) -> tuple[PrimFunc, Any, Any]:
+    """Lower for some input types; where rule and compute both take them, they must agree."""
+    stage = _RULE
     try:
         declared = lowering.run_type_rule(spec, types, attributes) if spec.type_rule is not None else None
-        stage = 1
+        stage = _COMPUTE
         function, computed = lowering.lower(spec, types, attributes)
-        stage = 2
+        stage = _AGREEMENT
         if declared is not None and not lowering.agree(declared, computed):
             raise lowering.disagreement(spec, types, declared, computed)
-        stage = 3
+    except TvmlabError as error:
+        raise _Failed(_REFUSED if isinstance(error, CallError) else stage, error) from error
+    return function, declared, computed
+
+
+def _try_example(spec: OpSpec, types: Sequence[TensorType], attributes: Mapping[str, Any]) -> Example:
+    function, declared, computed = _try_types(spec, types, attributes)
+    try:
         lowering.check_kernel(spec, function)
     except TvmlabError as error:
-        raise _Failed(-1 if _refused_by_user(spec, error) else stage, error) from error
+        raise _Failed(_KERNEL, error) from error
     return Example(tuple(types), attributes, function, declared if declared is not None else computed)
 
 
-def _refused_by_user(spec: OpSpec, error: TvmlabError) -> bool:
-    """Whether the user's own line refused the inputs: a ``raise`` or an ``assert`` of theirs, or a rule of ours."""
-    cause = error.__cause__
-    if cause is None:
-        return False
-    where = spec.source.of_exception(cause)
-    if where is not None and re.match(r"\s*(raise|assert)\b", where.text):
-        return True
-    trace = cause.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_globals.get("__name__") == rules.__name__
+Inputs = tuple[tuple[TensorType, ...], dict[str, Any]]
 
 
-def _candidates(spec: OpSpec) -> Iterator[tuple[tuple[TensorType, ...], dict[str, Any]]]:
+def _candidates(spec: OpSpec) -> Iterator[tuple[str, Iterable[Inputs]]]:
     if spec.examples:
-        yield from (_declared_example(spec, e) for e in spec.examples)
+        yield "given", [_declared_example(spec, e) for e in spec.examples]
         return
     for dtype in ("float32", "int32"):
-        for shapes in _shapes_for(spec):
-            for attributes in _attribute_guesses(spec):
-                yield tuple(_tensor_type(s, dtype) for s in shapes), attributes
+        yield (
+            dtype,
+            (
+                (tuple(_tensor_type(s, dtype) for s in shapes), attributes)
+                for shapes in _shapes_for(spec)
+                for attributes in _attribute_guesses(spec)
+            ),
+        )
 
 
 def _shapes_for(spec: OpSpec) -> Sequence[tuple[tuple[int, ...], ...]]:
@@ -216,7 +231,9 @@ def _declared_example(spec: OpSpec, example: Mapping[str, Any]) -> tuple[tuple[T
     unknown = [k for k in example if k not in spec.tensors and k not in spec.schema.names]
     missing = [t for t in spec.tensors if t not in example]
     if missing or (unknown and not spec.variadic):
-        what = f"lacks the tensor {missing[0]!r}" if missing else f"names {unknown[0]!r}, which is no tensor or attribute"
+        what = (
+            f"lacks the tensor {missing[0]!r}" if missing else f"names {unknown[0]!r}, which is no tensor or attribute"
+        )
         raise CellError(f"{spec.name}: an example {what}", where=where, mend=f"the signature is {spec.signature}")
     attributes = {k: v for k, v in example.items() if k in spec.schema.names}
     tensors = [example[t] for t in spec.tensors] + [example[k] for k in unknown]
@@ -299,7 +316,7 @@ def _check_nan(spec: OpSpec, example: Example) -> None:
     try:
         with np.errstate(all="ignore"):
             expected = spec.reference(arrays, example.attributes)
-    except Exception as error:
+    except lowering.USER_FAILURES as error:
         raise lowering.user_error(spec, spec.reference, error, ComputeError, example.types) from error
     expected = np.asarray(expected[0] if isinstance(expected, tuple | list) else expected)
     if expected.dtype.kind != "f" or not np.isnan(expected).all() or expected.size == 0:

@@ -20,12 +20,12 @@ from tvm.tirx import PrimFunc
 
 from tvmlab import tvm_api
 from tvmlab.diagnosis import explain
-from tvmlab.errors import ComputeError, Location, TvmlabError, TypeRuleError
+from tvmlab.errors import CallError, ComputeError, Location, TvmlabError, TypeRuleError
 from tvmlab.ops import rules
 from tvmlab.ops.binding import Binding
 from tvmlab.ops.evaluate import depth
 from tvmlab.ops.cell import mentioned
-from tvmlab.ops.source import code_of
+from tvmlab.ops.source import caller, code_of
 from tvmlab.ops.spec import OpSpec
 
 MAX_DEPTH = 1000
@@ -36,6 +36,10 @@ _FLOAT_ONLY = frozenset(
     for name in "exp exp2 exp10 erf tanh sigmoid log log2 log10 log1p tan cos cosh sin sinh asin acos atan acosh asinh atanh "
     "sqrt rsqrt".split()
 )
+
+
+USER_FAILURES = (Exception, SystemExit)
+"""What a user's function may raise; an interrupt from the keyboard is not theirs."""
 
 
 def run_compute(
@@ -58,7 +62,7 @@ def run_compute(
         result = binding(tensors, attributes)
     except TvmlabError:
         raise
-    except Exception as error:
+    except USER_FAILURES as error:
         raise user_error(spec, binding, error, ComputeError) from error
     outputs = list(result) if isinstance(result, list | tuple | tvm.ir.Array) else [result]
     wrong = [o for o in outputs if not isinstance(o, te.Tensor)]
@@ -112,8 +116,8 @@ def lower(
         function, _, result = relax.utils.gen_call_tir_inputs(compute, *parameters(spec, types))
     except TvmlabError:
         raise
-    except Exception as error:
-        raise user_error(spec, binding or spec.compute, error, ComputeError) from error
+    except USER_FAILURES as error:
+        raise user_error(spec, binding or spec.compute, error, ComputeError, types) from error
     return function, result_type(result)
 
 
@@ -137,7 +141,7 @@ def run_type_rule(spec: OpSpec, types: Sequence[TensorType], attributes: Mapping
         result = spec.type_rule(types, attributes)
     except TvmlabError:
         raise
-    except Exception as error:
+    except USER_FAILURES as error:
         raise user_error(spec, spec.type_rule, error, TypeRuleError, types) from error
     fields = list(result) if isinstance(result, list | tuple) else None
     checked = fields if fields is not None else [result]
@@ -161,7 +165,7 @@ def derived_type(spec: OpSpec, types: Sequence[TensorType], attributes: Mapping[
     if all(t.shape is not None for t in types):
         return lower(spec, types, attributes)[1]
     if any(t.ndim < 0 for t in types):
-        return TensorType(ndim=-1)
+        return TensorType(ndim=-1, dtype=None)
     symbolic = [
         t if t.shape is not None else TensorType([tvm.tirx.Var(f"d{k}_{i}", "int64") for i in range(t.ndim)], t.dtype)
         for k, t in enumerate(types)
@@ -211,7 +215,9 @@ def _widened(types: Sequence[Any], declared: Any, computed: Any) -> bool:
     if isinstance(declared, relax.TupleType) or isinstance(computed, relax.TupleType) or declared.dtype is None:
         return False
     expected, made = str(declared.dtype), str(computed.dtype)
-    return expected != made and any(str(t.dtype) == expected for t in types) and expected.startswith(("float", "bfloat"))
+    return (
+        expected != made and any(str(t.dtype) == expected for t in types) and expected.startswith(("float", "bfloat"))
+    )
 
 
 def check_kernel(spec: OpSpec, function: PrimFunc) -> None:
@@ -232,7 +238,7 @@ def check_kernel(spec: OpSpec, function: PrimFunc) -> None:
         )
         if found is None:
             raise
-        name, axis, index, low, high, _, size = (_as_written(text) for text in found.groups())
+        name, axis, index, low, high, _, size = (rules.as_written(text) for text in found.groups())
         raise ComputeError(
             f"{spec.name}: compute reads {name} out of bounds: on axis {axis} the index {index} runs from {low} to {high}, "
             f"but the size is {size}",
@@ -247,11 +253,6 @@ def check_kernel(spec: OpSpec, function: PrimFunc) -> None:
                 where=_location_of_word(spec, short) or location_of_compute(spec),
                 mend=f"cast its argument first: te.{short}(value.astype('float32'))",
             )
-
-
-def _as_written(script: str) -> str:
-    """TVMScript of an index as the user wrote it: ``v_j + T.int64(1)`` is ``j + 1``."""
-    return re.sub(r"\bv_(\w+)", r"\1", re.sub(r"T\.int(?:32|64)\((-?\d+)\)", r"\1", script))
 
 
 def _calls(function: PrimFunc) -> list[Any]:
@@ -285,7 +286,7 @@ def run_lowering(spec: OpSpec, binding: Binding, args: Sequence[Any], attributes
         result = binding(args, attributes)
     except TvmlabError:
         raise
-    except Exception as error:
+    except USER_FAILURES as error:
         raise user_error(spec, binding, error, ComputeError) from error
     if isinstance(result, tuple | list) and result:
         result = relax.Tuple(list(result))
@@ -304,7 +305,11 @@ def run_lowering(spec: OpSpec, binding: Binding, args: Sequence[Any], attributes
                 where=where,
                 mend="express it by other operators, or return te.compute(…)",
             )
-        if call.attrs is None and call.op.name.startswith("relax.") and call.op.name not in tvm_api.CALLABLE_WITHOUT_ATTRS:
+        if (
+            call.attrs is None
+            and call.op.name.startswith("relax.")
+            and call.op.name not in tvm_api.CALLABLE_WITHOUT_ATTRS
+        ):
             short = call.op.name.removeprefix("relax.")
             raise ComputeError(
                 f"{spec.name}: {binding.part} calls {call.op.name} without its attributes, which would end the process",
@@ -340,9 +345,18 @@ def calls_in(spec: OpSpec, result: Any, where: Location | None) -> list[Any]:
 
 
 def user_error(
-    spec: OpSpec, binding: Binding, error: Exception, kind: type[TvmlabError], types: Sequence[Any] = ()
+    spec: OpSpec, binding: Binding, error: BaseException, kind: type[TvmlabError], types: Sequence[Any] = ()
 ) -> TvmlabError:
-    """The three-line error for an exception out of one of the user's functions."""
+    """The three-line error for an exception out of one of the user's functions.
+
+    Where that function refuses its inputs on purpose, the call is at fault: a CallError at the line of the call.
+    """
+    if _refuses(spec, error):
+        return CallError(
+            f"{spec.name} refuses {', '.join(rules.show(t) for t in types) or 'its inputs'}: {_first_line(error)}",
+            where=caller() or spec.signature,
+            mend=f"give it inputs that its {binding.part} takes: {spec.signature}",
+        )
     known = explain(error)
     name = "" if isinstance(error, ValueError | AssertionError) and str(error) else f"{type(error).__name__}: "
     text = known.meaning if known else f"{name}{_first_line(error)}"
@@ -350,9 +364,26 @@ def user_error(
     advice = "it is given the TensorType of each tensor (x.shape, x.dtype, x.ndim) and attributes by name"
     return kind(
         f"{spec.name}: {binding.part} fails{given}: {text}",
-        where=spec.source.of_exception(error) or spec.source.of_function(binding.function) or spec.source.of_name(binding.part),
-        mend=known.mend if known else (advice if kind is TypeRuleError else "mend this line; %tb shows the whole traceback"),
+        where=spec.source.of_exception(error)
+        or spec.source.of_function(binding.function)
+        or spec.source.of_name(binding.part),
+        mend=known.mend
+        if known
+        else (advice if kind is TypeRuleError else "mend this line; %tb shows the whole traceback"),
     )
+
+
+def _refuses(spec: OpSpec, error: BaseException) -> bool:
+    """Whether an error is a ``raise`` or an ``assert`` of the user about the inputs, or comes from a rule of ours."""
+    if not isinstance(error, ValueError | TypeError | AssertionError | IndexError | NotImplementedError):
+        return False
+    where = spec.source.of_exception(error)
+    if where is not None and re.match(r"\s*(raise|assert)\b", where.text):
+        return True
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__") == rules.__name__
 
 
 def _first_line(error: BaseException) -> str:
@@ -380,7 +411,11 @@ def location_of_compute(spec: OpSpec) -> Location | None:
     """Line of the (last) te.compute in the user's compute, else of its return."""
 
     node = spec.source.node_of(spec.compute.function)
-    calls = [n for n in ast.walk(node) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("compute")] if node else []
+    calls = (
+        [n for n in ast.walk(node) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("compute")]
+        if node
+        else []
+    )
     if calls:
         return spec.source.at_node(max(calls, key=lambda n: n.lineno))
     return spec.source.of_result(spec.compute.function)

@@ -17,6 +17,7 @@ from tvmlab.errors import CallError, ComputeError, TvmlabError
 from tvmlab.ops import lowering
 from tvmlab.ops.crossing import original
 from tvmlab.ops.guards import Examination
+from tvmlab.ops.source import caller
 from tvmlab.ops.spec import OpSpec
 from tvmlab.records import Record
 from tvmlab.runtime import Executable, compile_module, quiet
@@ -101,7 +102,9 @@ class Op(Record):
         spec = self.spec
         if spec.reference is None:
             raise CallError(
-                f"{spec.name} has no reference", where=spec.signature, mend="add def reference(x, …) in NumPy to its cell"
+                f"{spec.name} has no reference",
+                where=caller() or spec.signature,
+                mend="add def reference(x, …) in NumPy to its cell",
             )
         spec.check_count(len(arrays))
         values = spec.schema.values(spec.schema.make(attributes))
@@ -165,7 +168,7 @@ def _type_of(array: Any, spec: OpSpec) -> relax.TensorType:
     if array.dtype == object or array.dtype.kind not in "biuf":
         raise CallError(
             f"{spec.name} is called with an array of dtype {array.dtype}",
-            where=spec.signature,
+            where=caller() or spec.signature,
             mend="give arrays of floats, integers or booleans",
         )
     return relax.TensorType(array.shape, array.dtype.newbyteorder("=").name)

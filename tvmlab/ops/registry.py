@@ -27,6 +27,7 @@ from tvmlab.ops.crossing import called_by_tvm
 from tvmlab.ops.guards import examine
 from tvmlab.ops.naming import did_you_mean, split_name
 from tvmlab.ops.op import Op
+from tvmlab.ops.source import caller
 from tvmlab.ops.spec import OpSpec
 from tvmlab.runtime import quiet
 
@@ -82,11 +83,6 @@ def read_spec(name: str, parts: Parts) -> OpSpec:
     names = [a.name for a in attributes]
     compute = bind("compute", values["compute"], names, source)
     require_all(compute, names, source)
-    others = {
-        part: bind(part, values[part], names, source)
-        for part in values
-        if part in ("type_rule", "reference") or part.startswith(LOWERING)
-    }
     if values.get("type_rule") in rules.FACTORIES:
         made = values["type_rule"].__name__
         raise TypeRuleError(
@@ -94,6 +90,11 @@ def read_spec(name: str, parts: Parts) -> OpSpec:
             where=source.of_name("type_rule"),
             mend=f"write type_rule = rules.{made}()",
         )
+    others = {
+        part: bind(part, values[part], names, source)
+        for part in values
+        if part in ("type_rule", "reference") or part.startswith(LOWERING)
+    }
     for binding in others.values():
         require_tensors(binding, compute, source)
     spec = OpSpec(
@@ -198,7 +199,8 @@ def find(name: str) -> Op:
         return _live[name]
     split_name(name)
     raise NameRefused(
-        f"no operator {name!r} is live", mend=f"{did_you_mean(name, _live) or 'none is yet'}; run the cell that defines it"
+        f"no operator {name!r} is live",
+        mend=f"{did_you_mean(name, _live) or 'none is yet'}; run the cell that defines it",
     )
 
 
@@ -298,8 +300,10 @@ def legalize(builder: Any, call: Any) -> Any:
         return builder.normalize(_flat(builder, result))
 
     def compute(*tensors: Any) -> Any:
-        outputs = _through_global_function(spec, tensors, values) if binding is None else (
-            lowering.run_compute(spec, tensors, values, binding)
+        outputs = (
+            _through_global_function(spec, tensors, values)
+            if binding is None
+            else (lowering.run_compute(spec, tensors, values, binding))
         )
         return outputs[0] if len(outputs) == 1 else outputs
 
@@ -373,7 +377,7 @@ def _spec_of_ours(call: Any) -> OpSpec:
         name = call.op.name.removeprefix("relax.")
         raise CallError(
             f"{name} is called without the attributes class of its definition",
-            where=str(call.op.name),
+            where=caller() or str(call.op.name),
             mend=f"call tl.ops.{name}(…), or tl.ops.{name}.bind(…), instead of relax.Call(Op.get(…), …)",
         )
     return spec
@@ -386,7 +390,7 @@ def _types(spec: OpSpec, call: Any) -> list[TensorType]:
         if not isinstance(kind, TensorType):
             raise CallError(
                 f"{spec.name}: the input {name} is a {type(kind).__name__}, not a tensor",
-                where=spec.signature,
+                where=caller() or spec.signature,
                 mend="give one tensor for each input; take a tuple apart first",
             )
     return types
@@ -400,7 +404,9 @@ def _function(values: Mapping[str, Any], part: str, parts: Parts) -> Any:
     value = values.get(part)
     if value is not None and not callable(value):
         raise CellError(
-            f"{part} is a {type(value).__name__}, not a function", where=parts.source.of_name(part), mend=f"write def {part}(…):"
+            f"{part} is a {type(value).__name__}, not a function",
+            where=parts.source.of_name(part),
+            mend=f"write def {part}(…):",
         )
     return value
 

@@ -9,6 +9,7 @@ unknown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,18 @@ from tvm.relax import TensorType
 from tvm.sym import Analyzer
 from tvm.tirx import IntImm
 
-__all__ = ["broadcast", "from_attrs", "outputs", "permute", "reduce", "same"]
+__all__ = [
+    "broadcast",
+    "different",
+    "equal",
+    "from_attrs",
+    "normalize_axes",
+    "outputs",
+    "permute",
+    "reduce",
+    "same",
+    "show",
+]
 
 Rule = Callable[..., Any]
 
@@ -214,5 +226,10 @@ def show(kind: Any) -> str:
         return str(kind)
     dtype = kind.dtype if kind.dtype is not None else "?"
     if kind.shape is not None:
-        return f"{dtype}[{', '.join(str(int(d)) if isinstance(d, IntImm) else str(d) for d in kind.shape)}]"
+        return f"{dtype}[{', '.join(as_written(str(d)) for d in kind.shape)}]"
     return f"{dtype}[{', '.join('?' * kind.ndim) if kind.ndim >= 0 else '…'}]"
+
+
+def as_written(script: str) -> str:
+    """TVMScript of an index or a size as the user wrote it: ``v_j + T.int64(1)`` is ``j + 1``."""
+    return re.sub(r"\bv_(\w+)", r"\1", re.sub(r"T\.int(?:32|64)\((-?\d+)\)", r"\1", script))

@@ -9,12 +9,16 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import CodeType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from tvmlab.errors import Location
+
+
+_NOT_THE_USER = frozenset(("tvmlab", "tvm", "tvm_ffi", "IPython", "traitlets", "decorator"))
 
 
 @dataclass(frozen=True)
@@ -113,8 +117,6 @@ def source_of(function: Callable[..., Any] | type) -> Source:
 
 def label_of(filename: str) -> str:
     """What a person calls a file: ``Cell In[3]`` for a notebook cell, else its last component."""
-    import sys
-
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None:
@@ -122,6 +124,20 @@ def label_of(filename: str) -> str:
         if name is not None:
             return " ".join(name)
     return filename.replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def caller() -> Location | None:
+    """The line outside tvmlab, TVM and IPython that called us, through however many frames of C++; None if there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.split(".")[0] not in _NOT_THE_USER:
+            code = frame.f_code
+            source = Source(code.co_filename, label_of(code.co_filename), "")
+            column = _column(code, frame.f_lasti)
+            return source.at(frame.f_lineno, column) if source.line(frame.f_lineno) else None
+        frame = frame.f_back
+    return None
 
 
 def code_of(function: Callable[..., Any]) -> CodeType | None:

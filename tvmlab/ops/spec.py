@@ -9,7 +9,7 @@ from typing import Any
 from tvmlab.errors import CallError
 from tvmlab.ops.attributes import Attribute, Schema
 from tvmlab.ops.binding import Binding
-from tvmlab.ops.source import Source
+from tvmlab.ops.source import Source, caller
 from tvmlab.records import Record
 
 
@@ -104,9 +104,8 @@ class OpSpec(Record):
             need = f"at least {len(self.tensors)}" if self.variadic else str(len(self.tensors))
             raise CallError(
                 f"{self.name} takes {need} tensor{'s' if need != '1' else ''}, got {count}",
-                where=self.signature,
-                mend=f"call it with {', '.join(self.tensors) or 'its tensors'}{', …' if self.variadic else ''}; "
-                "attributes go by name",
+                where=caller() or self.signature,
+                mend=f"the signature is {self.signature}; attributes go by name",
             )
 
     def split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
