@@ -102,13 +102,16 @@ def make_attrs_class(op_name: str, fingerprint: str, fields: list[tuple[str, Any
 
     key = f"tvmlab.attrs.{op_name}@{fingerprint}"
     version = next(_versions_of_key.setdefault(key, itertools.count(1)))  # type: ignore[call-overload]
-    namespace: dict[str, Any] = {"__annotations__": {name: annotation for name, annotation, _ in fields}, "__module__": "tvmlab.attrs"}
+    namespace: dict[str, Any] = {
+        "__annotations__": {name: annotation for name, annotation, _ in fields},
+        "__module__": "tvmlab.attrs",
+    }
     for name, _, default in fields:
         if default is required:
             continue
         mutable = isinstance(default, list | dict)
         namespace[name] = field(default_factory=_copier(default)) if mutable else field(default=default)
-    made = type(Attrs)(f"{op_name.split('.')[-1]}_attrs", (Attrs,), namespace)
+    made = type(Attrs)(f"{op_name.rsplit('.', maxsplit=1)[-1]}_attrs", (Attrs,), namespace)
     decorated: type = py_class(key if version == 1 else f"{key}.{version}")(made)
     return decorated
 
@@ -119,12 +122,146 @@ def _copier(value: Any) -> Callable[[], Any]:
 
 CALLABLE_WITHOUT_ATTRS = frozenset(
     f"relax.{name}"
-    for name in (
-        "abs acos acosh asin asinh atan atan2 atanh ceil cos cosh erf exp floor isfinite isinf isnan log negative round "
-        "rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc nn.relu nn.gelu nn.silu nn.selu add subtract multiply "
-        "divide floor_divide floor_mod mod power maximum minimum log_add_exp equal not_equal less less_equal greater "
-        "greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not "
-        "left_shift right_shift ewise_fma"
-    ).split()
+    for name in [
+        "abs",
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "ceil",
+        "cos",
+        "cosh",
+        "erf",
+        "exp",
+        "floor",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "log",
+        "negative",
+        "round",
+        "rsqrt",
+        "sigmoid",
+        "sign",
+        "sin",
+        "sinh",
+        "sqrt",
+        "square",
+        "tan",
+        "tanh",
+        "trunc",
+        "nn.relu",
+        "nn.gelu",
+        "nn.silu",
+        "nn.selu",
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "floor_divide",
+        "floor_mod",
+        "mod",
+        "power",
+        "maximum",
+        "minimum",
+        "log_add_exp",
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "logical_not",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "bitwise_not",
+        "left_shift",
+        "right_shift",
+        "ewise_fma",
+    ]
 )
 """TVM's operators whose type rule reads no attributes; a call of any other without them ends the process."""
+
+
+def onnx_operators() -> frozenset[str]:
+    """ONNX operator types that TVM's importer knows."""
+    from tvm.relax.frontend.onnx import onnx_frontend
+
+    return frozenset(onnx_frontend._get_convert_map()) | {"If", "Constant"}
+
+
+def import_onnx_graph(
+    graph: Any,
+    opset: int,
+    constants: Iterable[tuple[str, Any]],
+    name_of: Callable[[Any], str],
+    own_call: Callable[[Any, list[Any]], Any],
+) -> tuple[Any, list[tuple[Any, list[Any]]]]:
+    """Import an ONNX graph node by node, and bind each node's results to variables named after it.
+
+    Parameters
+    ----------
+    graph
+        Anything with `node`, `input` and `output` as a GraphProto has them.
+    constants : iterable of (str, ndarray)
+    name_of : callable
+        From a node to a name for its results.
+    own_call : callable
+        From a node and its input expressions to a Relax expression; None for a node that TVM imports.
+
+    Returns
+    -------
+    module : tvm.IRModule
+    results : list of (node, expressions)
+        What each node's outputs became, in order.
+
+    Notes
+    -----
+    TVM's importer looks only at a node's type, not at its domain; it leaves results unbound until something reads
+    them, under names that say nothing; and it builds its table of converters anew for every node.
+    """
+    from types import SimpleNamespace
+
+    from tvm import relax
+    from tvm.relax.frontend.onnx import onnx_frontend
+
+    converters = onnx_frontend._get_convert_map()
+    unbound = (relax.Call, relax.TupleGetItem)
+
+    class Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(None, "float32")
+            self.results: list[tuple[Any, list[Any]]] = []
+            self.at: Any = None
+
+        def _check_for_unsupported_ops(self, graph: Any) -> None:
+            """Whoever calls has checked."""
+
+        def _parse_graph_initializers(self, graph: Any) -> None:  # noqa: ARG002 - TVM's signature
+            self._nodes.update((name, relax.const(array)) for name, array in constants)
+
+        def _construct_nodes(self, graph: Any) -> None:
+            for node in graph.node:
+                self.at = node
+                super()._construct_nodes(SimpleNamespace(node=[node]))
+                made = [output for output in node.output if output in self._nodes]
+                for output in made:
+                    if isinstance(self._nodes[output], unbound):
+                        self._nodes[output] = self.bb.emit(self._nodes[output], name_hint=name_of(node))
+                self.results.append((node, [self._nodes[output] for output in made]))
+
+        def _convert_operator(self, op_name: str, inputs: Any, attrs: dict[str, Any], opset: int) -> Any:
+            made = own_call(self.at, list(inputs))
+            if made is None:
+                made = converters[op_name].get_converter(opset)(self.bb, inputs, attrs, [self._nodes, self._params])
+            return self.bb.normalize(made) if isinstance(made, relax.Expr) else made
+
+    importer = Importer()
+    return importer.from_onnx(graph, opset), importer.results

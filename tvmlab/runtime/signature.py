@@ -14,7 +14,7 @@ from tvmlab.errors import CallError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Parameter", "Signature", "signature_of"]
+__all__ = ["Parameter", "Signature", "dtype_of", "parameter_of", "signature_of"]
 
 Array = NDArray[Any]
 
@@ -135,16 +135,17 @@ class Signature:
 
 def signature_of(name: str, function: Any) -> Signature:
     """Read the signature of a `tvm.relax.Function`."""
-    return Signature(name, tuple(map(_parameter, function.params)), _returns_fresh_memory(function))
+    parameters = tuple(parameter_of(v.name, v.ty) for v in function.params)
+    return Signature(name, parameters, _returns_fresh_memory(function))
 
 
-def _parameter(variable: Any) -> Parameter:
+def parameter_of(name: str, kind: Any) -> Parameter:
+    """A name and a Relax type in plain Python."""
     from tvm import relax
 
-    kind = variable.ty
     if not isinstance(kind, relax.TensorType):
-        return Parameter(variable.name, None, None, tensor=False)
-    return Parameter(variable.name, _shape(kind), _dtype(kind))
+        return Parameter(name, None, None, tensor=False)
+    return Parameter(name, _shape(kind), dtype_of(str(kind.dtype)) if kind.dtype is not None else None)
 
 
 def _shape(kind: Any) -> tuple[int | str, ...] | None:
@@ -155,10 +156,8 @@ def _shape(kind: Any) -> tuple[int | str, ...] | None:
     return None if kind.ndim < 0 else tuple("?" for _ in range(kind.ndim))
 
 
-def _dtype(kind: Any) -> np.dtype[Any] | None:
-    name = str(kind.dtype) if kind.dtype is not None else ""
-    if not name:
-        return None
+def dtype_of(name: str) -> np.dtype[Any] | None:
+    """NumPy's dtype of that name, bfloat16 and its kin included; None if there is none."""
     try:
         return np.dtype(name)
     except TypeError:

@@ -1,0 +1,186 @@
+"""From whatever a model is written in to a `Model`."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from tvmlab.errors import LoadError
+from tvmlab.fusion.onnx_graph import OnnxGraph
+from tvmlab.pipeline.claims import refuse_false_claims
+from tvmlab.pipeline.graphs import graph
+from tvmlab.pipeline.guarded import guarded
+from tvmlab.pipeline.model import Model, model_of_module, model_of_onnx
+from tvmlab.pipeline.weights import with_random_weights
+from tvmlab.runtime.executable import first_line
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+__all__ = ["load"]
+
+_LARGEST_FILE = 2 << 30  # bytes: protobuf reads no larger message
+
+
+def load(source: Any, *, name: str | None = None, weights: str | None = None, seed: int = 0) -> Model:
+    """Read a model.
+
+    Parameters
+    ----------
+    source : path, bytes, ModelProto, IRModule, relax.Function, str or callable
+        An ONNX file or what is in one; a Relax module, or TVMScript text of one; a Python function over operators
+        (see `graph`).  A string of several lines is TVMScript, of one line a path.
+    name : str, optional
+        What to call it.  Default: the file's or the graph's own name.
+    weights : {None, "random"}
+        ``"random"``: weights that are one constant value, as those of the ``light_*.onnx`` networks are, are replaced
+        by random ones of a size that keeps the outputs alive.
+    seed : int
+        Of the random weights.
+
+    Raises
+    ------
+    LoadError
+        It cannot be read; it says what is wrong, where, and how to mend it.
+    """
+    if weights not in (None, "random"):
+        raise LoadError(f"weights={weights!r} is not known", mend='leave it out, or write weights="random"')
+    proto = _read_onnx(source)
+    if proto is not None:
+        name = name or _name_of(source, proto)
+        if weights == "random":
+            proto = with_random_weights(proto, seed)
+        return model_of_onnx(proto, name)
+    if weights is not None:
+        raise LoadError('weights="random" is for ONNX models only', mend="leave it out")
+    return _load_relax(source, name)
+
+
+def _load_relax(source: Any, name: str | None) -> Model:
+    import tvm
+    from tvm import relax
+
+    if isinstance(source, tvm.IRModule):
+        return model_of_module(source, name or "module")
+    if isinstance(source, relax.Function):
+        own = source.attrs.get("global_symbol") if source.attrs else None
+        return model_of_module(tvm.IRModule({"main": source}), name or str(own or "function"))
+    if isinstance(source, str):
+        return model_of_module(_parsed(source), name or "module")
+    if inspect.isclass(source):
+        raise LoadError(
+            f"the class {source.__name__} is no module",
+            mend="decorate it with @I.ir_module, its functions with @R.function",
+        )
+    if callable(source):
+        return graph(source, name=name)
+    raise LoadError(
+        f"a {type(source).__name__} is no model",
+        mend="give the path or the bytes of an ONNX file, a ModelProto, an IRModule, TVMScript, or a Python function",
+    )
+
+
+def _read_onnx(source: Any) -> ModelProto | None:
+    """The ONNX model that `source` is or names; None if it is something else."""
+    if isinstance(source, onnx.ModelProto):
+        return _checked(source, "the ModelProto")
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _checked(_decoded(bytes(source), "the bytes"), "the bytes")
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and "\n" not in source):
+        return _read_file(Path(source))
+    return None
+
+
+def _read_file(path: Path) -> ModelProto:
+    where = str(path)
+    if path.is_dir():
+        raise LoadError("this is a directory, not an ONNX file", where, f"name a file in it: {_files_in(path)}")
+    if not path.exists():
+        raise LoadError("there is no such file", where, _nearest(path))
+    if path.stat().st_size > _LARGEST_FILE:
+        raise LoadError(
+            f"the file has {path.stat().st_size / 2**30:.1f} GiB, and ONNX reads no more than 2",
+            where,
+            "keep the weights in a file of their own: onnx.save_model(…, save_as_external_data=True)",
+        )
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LoadError(f"the file cannot be read: {error.strerror}", where, "check its permissions") from error
+    proto = _decoded(data, where)
+    try:
+        onnx.load_external_data_for_model(proto, str(path.parent))
+    except Exception as error:
+        raise LoadError(
+            f"the weights beside the file cannot be read: {first_line(error)}",
+            where,
+            "put the weights' file next to it, under the name that it says",
+        ) from error
+    return _checked(proto, where)
+
+
+def _decoded(data: bytes, where: str) -> ModelProto:
+    if not data:
+        raise LoadError("there is nothing in it", where, "download or export the model again")
+    if data.startswith(b"version https://git-lfs"):
+        raise LoadError("this is a Git LFS pointer, not the model", where, "run git lfs pull")
+    try:
+        return onnx.load_model_from_string(data)
+    except Exception as error:  # protobuf's DecodeError
+        raise LoadError(
+            f"this is no ONNX model, or a broken one: it starts with {data[:12]!r}",
+            where,
+            "download or export the model again; a file of another framework must be exported to ONNX first",
+        ) from error
+
+
+def _checked(proto: ModelProto, where: str) -> ModelProto:
+    """Refuse what decodes but is no whole model: any short text may decode."""
+    if not proto.graph.output or not proto.ir_version:
+        missing = "no graph with outputs" if not proto.graph.output else "no IR version"
+        raise LoadError(
+            f"this is no ONNX model, or the beginning of one: it has {missing}", where, "download or export it again"
+        )
+    refuse_false_claims(OnnxGraph.of(proto), proto, where)
+    return proto
+
+
+def _name_of(source: Any, proto: ModelProto) -> str:
+    return Path(source).stem if isinstance(source, str | os.PathLike) else proto.graph.name or "model"
+
+
+def _nearest(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"there is no directory {path.parent} either"
+    close = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir()], n=1)
+    return f"did you mean {close[0]!r}?" if close else f"in that directory: {_files_in(path.parent)}"
+
+
+def _files_in(path: Path) -> str:
+    found = sorted(p.name for p in path.glob("*.onnx"))
+    return ", ".join(found[:5]) + (" …" if len(found) > 5 else "") if found else "there is no .onnx file in it"
+
+
+def _parsed(text: str) -> Any:
+    import tvm
+
+    def explain(error: Exception) -> LoadError:
+        place = re.search(r"<str>:(\d+):(\d+)", str(error))
+        line = int(place[1]) if place else getattr(error, "lineno", None)
+        shown = text.splitlines()[line - 1].strip() if line and line <= len(text.splitlines()) else ""
+        return LoadError(
+            f"this TVMScript cannot be read: {first_line(error)}",
+            f"line {line}: {shown}" if line else None,
+            "compare it with what print(module.script()) writes",
+        )
+
+    parsed = guarded(lambda: tvm.script.from_source(text), explain)
+    if not isinstance(parsed, tvm.IRModule):
+        parsed = tvm.IRModule({"main": parsed})
+    return parsed
