@@ -42,6 +42,8 @@ class Model(Record):
     live : mapping of str to LiveCall
         For each ONNX node of a live operator, by its first output: the operator in the version that the model was
         built with, and its attributes.
+    original : Model or None
+        What it was before `replace` first put a live operator into it.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Model(Record):
     ops: tuple[str, ...] = ()
     provenance: Mapping[str, str] = field(default_factory=dict, repr=False)
     live: Mapping[str, LiveCall] = field(default_factory=dict, repr=False)
+    original: Model | None = field(default=None, repr=False)
 
     @property
     def headline(self) -> str:

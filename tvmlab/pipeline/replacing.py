@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,9 +28,8 @@ def replace(model: Model, old: str, new: Any, where: Where | None, attributes: M
     """See `Model.replace`."""
     op = ops.find(new) if isinstance(new, str) else new
     call = live_call(op, attributes)
-    if model.onnx is not None:
-        return _replace_nodes(model, old, call, where)
-    return _replace_calls(model, old, call, where)
+    put = _replace_nodes if model.onnx is not None else _replace_calls
+    return dataclasses.replace(put(model, old, call, where), original=model.original or model)
 
 
 def _replace_nodes(model: Model, old: str, call: LiveCall, where: Where | None) -> Model:
