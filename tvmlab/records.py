@@ -65,7 +65,7 @@ class Record:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.headline}>"
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle:
+    def _repr_mimebundle_(self, **_filters: Any) -> Bundle:
         importlib.import_module("tvmlab.show")
         for kind in type(self).__mro__:
             if kind.__name__ in _PICTURES:
@@ -160,7 +160,8 @@ class StageDiff(Record):
     def headline(self) -> str:
         plus = sum(f.added for f in self.functions)
         minus = sum(f.removed for f in self.functions)
-        return f"{self.model}: {self.before} → {self.after}: {len(self.functions)} functions changed, +{plus} −{minus} lines"
+        changed = f"{len(self.functions)} functions changed, +{plus} −{minus} lines"
+        return f"{self.model}: {self.before} → {self.after}: {changed}"
 
 
 @dataclass(frozen=True)

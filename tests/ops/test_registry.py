@@ -6,6 +6,7 @@ import gc
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,8 +78,7 @@ def test_a_cell_runs_a_thousand_times_with_other_attributes_arity_and_rules(note
 
 def resident_kib() -> float:
     """Resident memory of this process, in KiB."""
-    with open("/proc/self/statm", encoding="ascii") as status:
-        return int(status.read().split()[1]) * 4
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4
 
 
 def test_an_old_model_keeps_its_operator_also_when_it_is_legalized_afterwards():
@@ -388,7 +388,7 @@ def test_a_slip_in_a_decorated_class_names_file_and_line():
 
 def test_unknown_namespaces_and_operators_are_explained():
     api.define("lab.known", scale(2))
-    with pytest.raises(AttributeError, match="no namespace 'labb'.*lab"):
+    with pytest.raises(AttributeError, match=r"no namespace 'labb'.*lab"):
         _ = tl.ops.labb
     with pytest.raises(AttributeError, match="did you mean 'known'"):
         _ = tl.ops.lab.knwon

@@ -1,4 +1,4 @@
-"""Slips that TVM takes without a word, or that end the process: here each is three lines at the right line of the cell."""
+"""Slips that TVM takes without a word, or that end the process: each is three lines, at the right line of the cell."""
 
 from __future__ import annotations
 

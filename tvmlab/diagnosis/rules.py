@@ -89,8 +89,7 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "E33",
         r"module 'tvm' has no attribute '(relay|tir|nd|register_func|lower)'",
         "tvm.{0} was removed; this is TVM 0.27",
-        "relay is now tvm.relax, tir is tvm.tirx, nd.array is tvm.runtime.tensor, "
-        "register_func is register_global_func, lower is te.create_prim_func",
+        "relay is tvm.relax, tir is tvm.tirx, nd.array is runtime.tensor, register_func is register_global_func",
     ),
     (
         "E33b",

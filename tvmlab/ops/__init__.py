@@ -1,7 +1,7 @@
 """What an operator is: attributes, type rules, the live registry, calling one.
 
-``tl.ops.<namespace>.<name>(…)`` calls a live operator: NumPy arrays in, NumPy arrays out; a Relax expression in, a Relax
-call out.
+``tl.ops.<namespace>.<name>(…)`` calls a live operator: NumPy arrays in, NumPy arrays out; a Relax expression in, a
+Relax call out.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ __all__ = [
     "original",
     "read_cell",
     "read_class",
-    "republish",
     "read_function",
+    "republish",
     "spec_of",
     "withdraw",
 ]

@@ -108,12 +108,13 @@ class Schema:
                 where=caller() or self.signature,
                 mend=f"give {missing[0]}=… {self._shown}",
             )
-        attrs = self._construct(given)
+        attrs = self.construct(given)
         values = self.values(attrs)
         validated = self.validated(values)
-        return attrs if validated == values else self._construct(validated)
+        return attrs if validated == values else self.construct(validated)
 
-    def _construct(self, given: Mapping[str, Any]) -> Any:
+    def construct(self, given: Mapping[str, Any]) -> Any:
+        """As `make`, but without ``validate()``."""
         try:
             return self.tvm_class(**{k: _native(v) for k, v in given.items()})
         except (TypeError, ValueError, OverflowError, RuntimeError) as error:
@@ -136,7 +137,7 @@ class Schema:
         check = getattr(self.declared, "validate", None)
         if self.declared is None or check is None:
             return dict(values)
-        carrier = self.declared.__new__(self.declared)
+        carrier: Any = object.__new__(self.declared)
         carrier.__dict__.update(values)
         try:
             check(carrier)
@@ -242,7 +243,7 @@ def _check_default(schema: Schema, attribute: Attribute, source: Source) -> None
     if len(others) < len(schema.attributes):
         return
     try:
-        schema._construct(others)
+        schema.construct(others)
     except AttributeSchemaError as error:
         if f"'{attribute.name}'" in error.what:
             raise AttributeSchemaError(

@@ -110,13 +110,11 @@ def require_all(binding: Binding, attributes: Sequence[str], source: Source) -> 
 
 def require_tensors(binding: Binding, like: Binding, source: Source) -> None:
     """A type rule, a reference or a lowering must take as many tensors as `compute` does."""
-    if like.variadic:
-        fits = binding.variadic
-    else:
-        fits = binding.accepts(len(like.tensors))
+    fits = binding.variadic if like.variadic else binding.accepts(len(like.tensors))
     if not fits:
+        tensors = f"{', '.join(like.tensors) or 'none'}{', *more' if like.variadic else ''}"
         raise CellError(
             f"{binding.signature} does not take the tensors of {like.signature}",
             where=source.of_function(binding.function) or source.of_name(binding.part),
-            mend=f"give it the tensor parameters {', '.join(like.tensors) or 'none'}{', *more' if like.variadic else ''} first",
+            mend=f"give it the tensor parameters {tensors} first",
         )

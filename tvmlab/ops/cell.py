@@ -262,10 +262,11 @@ def read_function(
         body, user_namespace=user_namespace or {}, label=label, first_line=first_line, cache=cache
     )
     functions = {n: namespace[n] for n in _assigned(source) if isinstance(namespace.get(n), FunctionType)}
-    if name in functions:
-        return functions[name]
     if len(functions) == 1:
-        return next(iter(functions.values()))
+        (name,) = functions
+    if name in functions:
+        found: Callable[..., Any] = functions[name]
+        return found
     raise CellError(
         f"the cell defines {len(functions)} functions, and none is called {name!r}",
         where=label,

@@ -26,11 +26,11 @@ def _divide(a: float, b: float) -> float:
 
 
 def _select_max(a: Any, b: Any) -> Any:
-    return a if a > b else b
+    return max(b, a)
 
 
 def _select_min(a: Any, b: Any) -> Any:
-    return a if a < b else b
+    return min(b, a)
 
 
 # TVM lowers max(a, b) to select(a > b, a, b): a NaN in a is lost, a NaN in b stays.

@@ -136,9 +136,8 @@ def find_example(spec: OpSpec) -> tuple[Example | None, list[str]]:
         best = max(slips, key=lambda f: f[0])[1]
         raise best from best.__cause__
     last = f"; the last time: {failures[-1][1].what}" if failures else ""
-    return None, [
-        f"it refused all inputs that were tried, so the guards did not run{last}. Add examples = [{{'x': (2, 3)}}] to the cell"
-    ]
+    remark = f"it refused all inputs that were tried, so the guards did not run{last}. Add examples = [{{'x': (2, 3)}}]"
+    return None, [remark]
 
 
 _REFUSED, _RULE, _COMPUTE, _AGREEMENT, _KERNEL = range(-1, 4)
@@ -360,8 +359,9 @@ def check_lowering(spec: OpSpec, binding: Binding, example: Example) -> None:
         with builder.testing_scope(def_vars=[]):
             computed = builder.emit(result).ty
     if not lowering.agree(example.result, computed):
+        gives, should = rules.show(computed), rules.show(example.result)
         raise ComputeError(
-            f"{spec.name}: {binding.part} gives {rules.show(computed)}, the operator's type is {rules.show(example.result)}",
+            f"{spec.name}: {binding.part} gives {gives}, the operator's type is {should}",
             where=spec.source.of_result(binding.function),
             mend="let it return the same shape and dtype as compute",
         )

@@ -23,19 +23,19 @@ from tvmlab.diagnosis import explain
 from tvmlab.errors import CallError, ComputeError, Location, TvmlabError, TypeRuleError
 from tvmlab.ops import rules
 from tvmlab.ops.binding import Binding
-from tvmlab.ops.evaluate import depth
 from tvmlab.ops.cell import mentioned
+from tvmlab.ops.evaluate import depth
 from tvmlab.ops.source import caller, code_of
 from tvmlab.ops.spec import OpSpec
 
 MAX_DEPTH = 1000
 """Levels of one te expression; a C++ visitor overflows its stack at about 4,000."""
 
-_FLOAT_ONLY = frozenset(
-    f"tirx.{name}"
-    for name in "exp exp2 exp10 erf tanh sigmoid log log2 log10 log1p tan cos cosh sin sinh asin acos atan acosh asinh atanh "
-    "sqrt rsqrt".split()
+_FLOAT_ONLY_NAMES = (
+    "exp exp2 exp10 erf tanh sigmoid log log2 log10 log1p tan cos cosh sin sinh "
+    "asin acos atan acosh asinh atanh sqrt rsqrt"
 )
+_FLOAT_ONLY = frozenset(f"tirx.{name}" for name in _FLOAT_ONLY_NAMES.split())
 
 
 USER_FAILURES = (Exception, SystemExit)
@@ -75,7 +75,7 @@ def run_compute(
         )
     if depth(outputs, MAX_DEPTH) > MAX_DEPTH:
         raise ComputeError(
-            f"{spec.name}: {binding.part} builds an expression of more than {MAX_DEPTH} levels, which would overflow TVM's stack",
+            f"{spec.name}: {binding.part} builds an expression too deep for TVM: more than {MAX_DEPTH} levels",
             where=location_of_compute(spec),
             mend="use te.reduce_axis with te.sum or te.max in place of a Python loop",
         )
@@ -122,7 +122,7 @@ def lower(
 
 
 def result_type(result: Any) -> Any:
-    """The type of a kernel's result, of which TVM gives a list of fields: a TensorType if there is one, else a TupleType."""
+    """The type of a kernel's result, of which TVM gives a list of fields; one field alone is no tuple."""
     fields = list(result) if isinstance(result, list | tuple | tvm.ir.Array) else [result]
     return fields[0] if len(fields) == 1 else relax.TupleType(fields)
 
@@ -233,17 +233,18 @@ def check_kernel(spec: OpSpec, function: PrimFunc) -> None:
         OOBChecker()(tvm.IRModule({spec.kernel_name: function}))
     except Exception as error:
         found = re.search(
-            r"access on buffer (\w+) dimension (\d+)\. index (.+?) with bounds \[(.+?), (.+?)\] is outside the range \[(.+?), (.+?)\]",
+            r"access on buffer (\w+) dimension (\d+)\. index (.+?) with bounds \[(.+?), (.+?)\]"
+            r" is outside the range \[(.+?), (.+?)\]",
             str(error),
         )
         if found is None:
             raise
         name, axis, index, low, high, _, size = (rules.as_written(text) for text in found.groups())
         raise ComputeError(
-            f"{spec.name}: compute reads {name} out of bounds: on axis {axis} the index {index} runs from {low} to {high}, "
-            f"but the size is {size}",
+            f"{spec.name}: compute reads {name} out of bounds: on axis {axis} the index {index} "
+            f"runs from {low} to {high}, but the size is {size}",
             where=_location_of_read(spec, name, index) or location_of_compute(spec),
-            mend=f"keep the index inside, or guard it: tirx.if_then_else({index} < {size}, {name}[…], const_like(0, {name}))",
+            mend=f"keep it inside, or guard it: tirx.if_then_else({index} < {size}, {name}[…], const_like(0, {name}))",
         ) from error
     for call in _calls(function):
         if call.op.name in _FLOAT_ONLY and re.match(r"u?int|bool", str(call.ty)):
@@ -267,7 +268,7 @@ def _calls(function: PrimFunc) -> list[Any]:
 
 
 def takes_te_tensors(binding: Binding) -> bool:
-    """Whether a ``lower_for_<target>`` is written on te tensors: it mentions te or topi.  Else it gets Relax expressions."""
+    """Whether a ``lower_for_<target>`` is given te tensors, since it mentions te or topi, or Relax expressions."""
     code = code_of(binding.function)
     return code is not None and bool({"te", "topi"} & set(mentioned(code)))
 
@@ -327,7 +328,7 @@ def calls_in(spec: OpSpec, result: Any, where: Location | None) -> list[Any]:
         levels += 1
         if levels > MAX_DEPTH:
             raise ComputeError(
-                f"{spec.name}: the lowering builds an expression of more than {MAX_DEPTH} levels, which would overflow TVM's stack",
+                f"{spec.name}: the lowering builds an expression too deep for TVM: more than {MAX_DEPTH} levels",
                 where=where,
                 mend="lower to fewer operators, or to te.compute",
             )
@@ -409,7 +410,6 @@ def _location_of_rule(spec: OpSpec) -> Location | None:
 
 def location_of_compute(spec: OpSpec) -> Location | None:
     """Line of the (last) te.compute in the user's compute, else of its return."""
-
     node = spec.source.node_of(spec.compute.function)
     calls = (
         [n for n in ast.walk(node) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("compute")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import keyword
 from collections.abc import Iterable
+from typing import Any
 
 from tvmlab.errors import NameRefused
 
@@ -18,7 +19,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"there are: {', '.join(names[:12])}{' …' if len(names) > 12 else ''}" if names else ""
 
 
-def split_name(name: str) -> tuple[str, str]:
+def split_name(name: Any) -> tuple[str, str]:
     """Split ``namespace.name``.
 
     Raises

@@ -289,7 +289,7 @@ def validate(call: Any) -> None:
 
 @called_by_tvm
 def legalize(builder: Any, call: Any) -> Any:
-    """FLegalize of every live operator: its ``lower_for_<target>`` if it has one for the current target, else compute."""
+    """FLegalize of every live operator: through ``lower_for_<target>`` for the current target, else through compute."""
     spec = _spec_of_ours(call)
     types = _types(spec, call)
     values = spec.schema.values(call.attrs)
@@ -361,8 +361,9 @@ def _refuse_cycle(spec: OpSpec, binding: Binding, result: Any) -> None:
     while queue:
         current = queue.pop()
         if current is spec:
+            through = ", ".join(sorted(s.name for s in called))
             raise ComputeError(
-                f"{spec.name}: {binding.part} leads back to {spec.name} through {', '.join(sorted(s.name for s in called))}",
+                f"{spec.name}: {binding.part} leads back to {spec.name} through {through}",
                 where=spec.source.of_result(binding.function),
                 mend="let one of them lower to te.compute or to TVM's own operators",
             )
@@ -414,14 +415,14 @@ def _function(values: Mapping[str, Any], part: str, parts: Parts) -> Any:
 def _pattern(value: Any, parts: Parts) -> int | None:
     if value is None:
         return None
-    kind = KINDS.get(value, value) if isinstance(value, str | int) else value
-    if kind not in KINDS.values() or isinstance(kind, bool):
+    kind = KINDS.get(value) if isinstance(value, str) else value
+    if not isinstance(kind, int) or isinstance(kind, bool) or kind not in KINDS.values():
         raise CellError(
             f"pattern {value!r} is no pattern kind",
             where=parts.source.of_name("pattern"),
             mend=f"use one of {', '.join(repr(k) for k in KINDS)}",
         )
-    return int(kind)
+    return kind
 
 
 def _examples(value: Any, parts: Parts) -> tuple[Mapping[str, Any], ...]:

@@ -12,11 +12,10 @@ import linecache
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, TracebackType
 from typing import Any
 
 from tvmlab.errors import Location
-
 
 _NOT_THE_USER = frozenset(("tvmlab", "tvm", "tvm_ffi", "IPython", "traitlets", "decorator"))
 
@@ -127,11 +126,11 @@ def label_of(filename: str) -> str:
 
 
 def caller() -> Location | None:
-    """The line outside tvmlab, TVM and IPython that called us, through however many frames of C++; None if there is none."""
-    frame: FrameType | None = sys._getframe(1)
+    """The line outside tvmlab, TVM and IPython that called us, through any frames of C++; None if there is none."""
+    frame = inspect.currentframe()
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
-        if module.split(".")[0] not in _NOT_THE_USER:
+        if module.split(".", maxsplit=1)[0] not in _NOT_THE_USER:
             code = frame.f_code
             source = Source(code.co_filename, label_of(code.co_filename), "")
             column = _column(code, frame.f_lasti)
