@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from dataclasses import dataclass
 
@@ -51,7 +52,9 @@ def shell(tmp_path, monkeypatch):
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
-    yield InteractiveShell.instance(config=config)
+    shell = InteractiveShell.instance(config=config)
+    yield shell
+    atexit.unregister(shell.atexit_operations)  # it would collect garbage once for every shell that ever was
     InteractiveShell.clear_instance()
 
 
