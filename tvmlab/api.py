@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from tvmlab.ops import Op
     from tvmlab.pipeline import Model, Trace
     from tvmlab.records import DoctorReport, Partition, StageDiff, Timing, Verification
+    from tvmlab.touring import Demo
 
 __all__ = [
     "bench",
     "define",
+    "demo",
     "diff",
     "doctor",
     "fuse",
@@ -245,3 +247,12 @@ def lab(
     from tvmlab import workspace
 
     return workspace.lab(directory, browser=browser, port=port, progress=progress)
+
+
+def demo(
+    directory: Path | str = "demo", *, json_file: Path | None = None, progress: Callable[[str], None] | None = None
+) -> Demo:
+    """Run the tour in a Jupyter kernel: an own operator inside ResNet-50; see `tvmlab.touring.run_tour`."""
+    from tvmlab.touring import run_tour
+
+    return run_tour(directory, json_file=json_file, progress=progress)
