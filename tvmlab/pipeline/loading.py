@@ -35,7 +35,8 @@ def load(source: Any, *, name: str | None = None, weights: str | None = None, se
     ----------
     source : path, bytes, ModelProto, IRModule, relax.Function, str or callable
         An ONNX file or what is in one; a Relax module, or TVMScript text of one; a Python function over operators
-        (see `graph`).  A string of several lines is TVMScript, of one line a path.
+        (see `graph`).  A string of several lines is TVMScript, of one line a path.  A bare file name that is not here
+        is also looked for among the networks in the onnx package, such as ``light_resnet50.onnx``.
     name : str, optional
         What to call it.  Default: the file's or the graph's own name.
     weights : {None, "random"}
@@ -98,6 +99,8 @@ def _read_onnx(source: Any) -> ModelProto | None:
 
 
 def _read_file(path: Path) -> ModelProto:
+    if len(path.parts) == 1 and not path.exists():
+        path = _shipped_networks() / path if (_shipped_networks() / path).is_file() else path
     where = str(path)
     if path.is_dir():
         raise LoadError("this is a directory, not an ONNX file", where, f"name a file in it: {_files_in(path)}")
@@ -123,6 +126,11 @@ def _read_file(path: Path) -> ModelProto:
             "put the weights' file next to it, under the name that it says",
         ) from error
     return _checked(proto, where)
+
+
+def _shipped_networks() -> Path:
+    """The folder of the ``light_*.onnx`` networks that the onnx package ships for its own tests."""
+    return Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
 
 def _decoded(data: bytes, where: str) -> ModelProto:
