@@ -1,0 +1,127 @@
+"""Is it right: a model's outputs against an oracle's."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes  # noqa: F401  registers bfloat16 and its kin with NumPy
+import numpy as np
+from numpy.typing import NDArray
+
+from tvmlab.errors import CallError, PipelineError
+from tvmlab.measure.inputs import Given, make_inputs
+from tvmlab.measure.oracles import Answer, ask
+from tvmlab.measure.ulp import compare
+from tvmlab.records import OutputError, Verification
+from tvmlab.runtime import Executable, compile_module
+
+if TYPE_CHECKING:
+    from tvmlab.pipeline import Model
+
+__all__ = ["TOLERANCES", "tolerance_for", "verify"]
+
+Array = NDArray[Any]
+
+# Of the largest value of an output.  Taking a sum of n products in another order moves it by some sqrt(n) roundings,
+# and a deep network takes a hundred such sums one after the other.  Right kernels of ResNet-50 and its like come to
+# about 1e-5 in float32, whose rounding is 6e-8; a wrong one comes to 1e-2 and more.
+TOLERANCES = {"float64": 1e-10, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
+_OTHER_FLOATS = 0.1  # of 8 bits and less
+_NOT_RUNNABLE = ("import",)
+
+
+def verify(
+    model: Model,
+    *,
+    stage: str = "build",
+    inputs: Given = None,
+    seed: int = 0,
+    tolerance: float | None = None,
+) -> Verification:
+    """Compare a model's outputs with those of an oracle that shares none, or little, of its code.
+
+    Parameters
+    ----------
+    model : Model
+    stage : str
+        Which module of the trace is run: ``legalize``, ``annotate``, ``fuse``, ``inline``, ``schedule``, ``build``.
+    inputs : dict or sequence of ndarray, optional
+        By name or in order.  Default: random, normal for floats and 1 to 3 for integers.
+    seed : int
+        Of the random inputs.
+    tolerance : float, optional
+        Largest difference allowed, as a part of the largest value of the output.  Default: by the output's dtype, 1e-4
+        for float32; integers and booleans must be equal.
+
+    Returns
+    -------
+    Verification
+        Its ``oracle`` says who gave the right answers, its notes what this is worth.
+
+    Raises
+    ------
+    CallError
+        The inputs do not fit, or there is no such stage.
+    PipelineError
+        No oracle can run the model, or it gives other shapes.
+    """
+    if stage in _NOT_RUNNABLE:
+        raise CallError(f"nothing runs at stage {stage!r}: its operators have no kernels yet", mend='stage="legalize"')
+    started = time.perf_counter()
+    feeds = make_inputs(model.inputs, inputs, seed)
+    answer = ask(model, feeds.arrays)  # first: it refuses in words what would kill the process
+    got = _executable(model, stage).run(*feeds.arrays)
+    outputs = got if isinstance(got, tuple) else (got,)
+    errors, notes = _errors(model, answer, outputs)
+    kinds = [tolerance_for(error.dtype) if tolerance is None else tolerance for error in errors]
+    loosest = max(kinds, default=0.0)
+    own = (
+        error if bound == loosest else dataclasses.replace(error, tolerance=bound)
+        for error, bound in zip(errors, kinds, strict=True)
+    )
+    return Verification(
+        model=model.name if stage == "build" else f"{model.name} after {stage}",
+        oracle=answer.oracle,
+        tolerance=loosest,
+        outputs=tuple(own),
+        seconds=time.perf_counter() - started,
+        notes=(*answer.notes, *notes, *feeds.notes),
+    )
+
+
+def tolerance_for(dtype: str) -> float:
+    """The default tolerance of an output, as a part of its largest value."""
+    if np.dtype(dtype).kind in "biu":
+        return 0.0
+    return TOLERANCES.get(dtype, _OTHER_FLOATS)
+
+
+def _executable(model: Model, stage: str) -> Executable:
+    from tvmlab import pipeline
+
+    trace = pipeline.trace(model)
+    if stage == "build":
+        return trace.executable
+    return compile_module(trace[stage].module)
+
+
+def _errors(model: Model, answer: Answer, outputs: tuple[Array, ...]) -> tuple[list[OutputError], list[str]]:
+    if len(outputs) != len(answer.outputs):
+        raise PipelineError(
+            f"the model gives {len(outputs)} outputs, its oracle {len(answer.outputs)}", where=model.name
+        )
+    names = (tensor.name for tensor in model.outputs)
+    errors = [compare(want, got, name) for want, got, name in zip(answer.outputs, outputs, names, strict=True)]
+    notes: list[str] = []
+    for logits, expected in answer.logits:
+        error, hidden = logits.compare(expected, outputs[logits.output])
+        errors.append(error)
+        notes.append(_on_logits(error, hidden))
+    return errors, notes
+
+
+def _on_logits(error: OutputError, hidden: int) -> str:
+    left_out = f"; {hidden:,} of them, too small for it, are left out" if hidden else ""
+    return f"{error.name} are read off the softmax behind them, by its logarithm{left_out}"
