@@ -26,7 +26,7 @@ def test_references_run_and_go(clamp, capfd):
         return clamp.bind(relax.op.multiply(clamp.bind(x, lower=0.0), x), lower=2.0)
 
     before = references()
-    plain = run_plain_build(pipeline.graph(block).module, [X])
+    plain = run_plain_build(pipeline.graph(block), [X])
     np.testing.assert_array_equal(plain.outputs[0], np.maximum(np.maximum(X, 0) * X, 2))
     assert (plain.referred, plain.without) == (("measurelab.clamp",), ())
     assert references() == before
@@ -43,7 +43,7 @@ def reference(x): return x + 1
     def block(x: "float32[n, 3]"):
         return liar.bind(x)
 
-    (y,) = run_plain_build(pipeline.graph(block).module, [X]).outputs
+    (y,) = run_plain_build(pipeline.graph(block), [X]).outputs
     np.testing.assert_array_equal(y, X + 1)
 
 
@@ -52,7 +52,7 @@ def test_two_outputs(halves):
         low, high = halves.bind(x), halves.bind(x)
         return relax.TupleGetItem(low, 0), relax.TupleGetItem(high, 1)
 
-    low, high = run_plain_build(pipeline.graph(block).module, [X]).outputs
+    low, high = run_plain_build(pipeline.graph(block), [X]).outputs
     np.testing.assert_array_equal(low, X / 2)
     np.testing.assert_array_equal(high, X + 1)
 
@@ -61,7 +61,7 @@ def test_an_operator_without_a_reference_runs_as_its_own_kernel(doubled):
     def block(x: "float32[2, 3]"):
         return doubled.bind(x)
 
-    plain = run_plain_build(pipeline.graph(block).module, [X])
+    plain = run_plain_build(pipeline.graph(block), [X])
     np.testing.assert_array_equal(plain.outputs[0], 2 * X)
     assert (plain.referred, plain.without) == ((), ("measurelab.doubled",))
 
@@ -78,7 +78,7 @@ def reference(x): return x if np.isnan(x).all() else undefined
 
     before = references()
     with pytest.raises(ComputeError, match="undefined") as caught:
-        run_plain_build(pipeline.graph(block).module, [X])
+        run_plain_build(pipeline.graph(block), [X])
     assert "else ▸undefined" in str(caught.value)
     assert references() == before
 
@@ -87,7 +87,7 @@ def test_the_module_stays_as_it_was(clamp):
     def block(x: "float32[2, 3]"):
         return clamp.bind(x)
 
-    module = pipeline.graph(block).module
-    before = module.script()
-    run_plain_build(module, [X])
-    assert module.script() == before
+    model = pipeline.graph(block)
+    before = model.module.script()
+    run_plain_build(model, [X])
+    assert model.module.script() == before

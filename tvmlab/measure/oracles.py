@@ -109,7 +109,7 @@ def _on_cuts(network: onnx.ModelProto) -> Iterator[str]:
 
 
 def _ask_plain_build(model: Model, inputs: Sequence[Array]) -> Answer:
-    plain = run_plain_build(model.module, inputs)
+    plain = run_plain_build(model, inputs)
     referred, missing = ", ".join(plain.referred), ", ".join(plain.without)
     notes = ["not from ONNX: TVM's own operators are the same code on both sides, so nothing is said of them"]
     if missing:

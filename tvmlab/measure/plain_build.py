@@ -1,12 +1,13 @@
-"""The plainest build of a Relax module, in which NumPy references stand for the live operators."""
+"""The plainest build of a model, in which NumPy references stand for the live operators."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 from tvmlab import tvm_api
 from tvmlab.errors import TvmlabError
 from tvmlab.measure.references import live_call_of, run_reference
-from tvmlab.pipeline import LiveCall
-from tvmlab.runtime import compile_module, quiet
+from tvmlab.pipeline import LiveCall, stages
+
+if TYPE_CHECKING:
+    from tvmlab.pipeline import Model
 
 __all__ = ["PlainBuild", "run_plain_build"]
 
@@ -33,13 +36,12 @@ class PlainBuild:
     without: tuple[str, ...]
 
 
-def run_plain_build(module: Any, inputs: Sequence[Array]) -> PlainBuild:
-    """Run a module unfused and unscheduled, its live operators as their NumPy references.
+def run_plain_build(model: Model, inputs: Sequence[Array]) -> PlainBuild:
+    """Run a model unfused and unscheduled, its live operators as their NumPy references.
 
     Parameters
     ----------
-    module : tvm.IRModule
-        Before legalization.  Is not changed.
+    model : Model
     inputs : sequence of ndarray
 
     Raises
@@ -49,20 +51,15 @@ def run_plain_build(module: Any, inputs: Sequence[Array]) -> PlainBuild:
     """
     substitutes = _Substitutes()
     with substitutes.registered():
-        executable = compile_module(_legalized(substitutes.put_into(module)))
+        plain = dataclasses.replace(model, module=substitutes.put_into(model.module))
+        # None of tvmlab's own clean-up: what it does is under test.
+        executable = stages.build(stages.legalize(stages.import_model(plain, cleanup="tvm").module))
         try:
             outputs = executable.run(*inputs)
         except TvmlabError as error:
             raise next(iter(substitutes.failures), error) from error
     flat = outputs if isinstance(outputs, tuple) else (outputs,)
     return PlainBuild(flat, tuple(sorted(substitutes.referred)), tuple(sorted(substitutes.without)))
-
-
-def _legalized(module: Any) -> Any:
-    from tvm import relax
-
-    with quiet():
-        return relax.transform.LegalizeOps()(module)
 
 
 @dataclass
