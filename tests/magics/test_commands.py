@@ -229,7 +229,7 @@ def test_tb_shows_the_whole_of_a_short_error(net, api, monkeypatch):
         raise PipelineError("it does not fuse") from KeyError("deep down")
 
     monkeypatch.setattr(api, "fuse", fuse, raising=False)
-    assert net("%tvm_fuse net").lines == ["PipelineError: it does not fuse", "at Cell In[3], line 1: %tvm_fuse net"]
+    assert net("%tvm_fuse net").lines == ["PipelineError: it does not fuse", "at Cell In[3], line 1: %tvm_fuse ▸net"]
     whole = net("%tb").out
     assert "KeyError: 'deep down'" in whole
     assert "in fuse" in whole

@@ -44,6 +44,11 @@ def test_a_file_is_loaded_and_not_bound(notebook, api, files):
     assert "my_net" not in notebook.shell.user_ns
 
 
+def test_a_file_elsewhere_is_left_to_load(notebook, api):
+    assert notebook("%tvm_fuse light_resnet50.onnx").error is None
+    assert api.calls[0][1] == (Path("light_resnet50.onnx"),)
+
+
 def test_a_file_in_the_home_folder(notebook, api, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))

@@ -78,12 +78,13 @@ def command(*arguments: argument, on_cell: bool = False) -> Callable[..., Any]:
             parser = self.parser(name)
             options = {**self.configured(parser), **parse(parser, line, where)}
             quiet, variable = options.pop("quiet", self.quiet), options.pop("var", None)
-            if "model" in options:
-                options["model"] = self.models.find(options["model"], where(options["model"]))
+            culprit = options.get("model", options.get("name", ""))
             try:
+                if "model" in options:
+                    options["model"] = self.models.find(culprit)
                 record = work(self, *([body] if on_cell else []), **options)
             except TvmlabError as error:
-                if not error.where and (place := where(options.get("name", ""))):
+                if not error.where and (place := where(culprit)):
                     error.location, error.where = place, str(place)
                 raise
             if variable:
@@ -137,7 +138,7 @@ class Tvmlab(Magics):
 
     @command(argument("name", metavar="NAME", help="Name of the operator: namespace.name."), on_cell=True)
     def tvm_op(self, body: str, name: str) -> Any:
-        """Define an operator, live: the cell holds its compute, and what else it has.
+        """Define an operator, and make it live.
 
         Example::
 
@@ -147,6 +148,18 @@ class Tvmlab(Magics):
 
             def compute(x, lower):
                 return te.compute(x.shape, lambda *i: tirx.max(const_like(lower, x), x(*i)))
+
+        What the cell may hold; only compute must be there::
+
+            a docstring          what the operator is
+            class Attrs          its attributes: types, defaults, and validate(self)
+            compute              from te tensors, then the attributes by name, to te tensors
+            type_rule            from tensor types to the output's; derived from compute if absent
+            reference            what it should be, in NumPy
+            lower_for_<target>   another compute for one target, such as lower_for_cuda
+            pattern              the pattern kind, if not the one that TVM infers
+            schedule, gradient   how its kernel is scheduled; how it is differentiated
+            examples             inputs for the checks
 
         It is then called as tl.ops.lab.leaky_clamp(x, lower=-0.5), on NumPy arrays and in Relax graphs.
         """
@@ -169,7 +182,12 @@ class Tvmlab(Magics):
         return model
 
     @command(
-        argument("source", type=Path, metavar="FILE", help="An ONNX file, or TVMScript."),
+        argument(
+            "source",
+            type=Path,
+            metavar="FILE",
+            help="An ONNX file, or a network of the onnx package, such as light_resnet50.onnx.",
+        ),
         argument("--name", type=identifier, help="The variable for the model, else the name of the file."),
         argument("--weights", choices=("random",), help="Put weights into a model that comes without."),
         SEED,
@@ -206,7 +224,12 @@ class Tvmlab(Magics):
 
     @command(
         MODEL,
-        argument("--stage", choices=STAGES, metavar="STAGE", help="The stage whose outputs are compared."),
+        argument(
+            "--stage",
+            choices=STAGES[1:],
+            metavar="STAGE",
+            help=f"The stage whose outputs are compared, of {', '.join(STAGES[1:])}.",
+        ),
         SEED,
         argument("--tolerance", type=float, metavar="X", help="Largest difference, over the largest value."),
     )
@@ -225,6 +248,9 @@ class Tvmlab(Magics):
         ),
         argument("--repeats", type=int, metavar="N", help="Rounds; every side runs once in each."),
         argument("--threads", type=int, metavar="N", help="Threads of every side."),
+        argument(
+            "--budget", type=float, metavar="SECONDS", help="How long the rounds may take, if --repeats is not given."
+        ),
         SEED,
     )
     def tvm_time(self, model: Any, **options: Any) -> Any:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from tvmlab.errors import Location
 from tvmlab.magics import backend
 from tvmlab.magics.errors import TvmlabUsageError, nearest
 
@@ -64,7 +63,7 @@ class Shelf:
         self._made[name] = model
         self._variables[variable] = model
 
-    def find(self, word: str, where: Location | None = None) -> Any:
+    def find(self, word: str) -> Any:
         """The model that MODEL names.
 
         Raises
@@ -80,9 +79,9 @@ class Shelf:
         if word in self._made:
             return self._made[word]
         path = Path(word).expanduser()
-        if path.is_file():
+        if path.exists() or path.suffix == ".onnx":  # api.load knows more places, and what file may be meant
             return backend.api().load(path)
-        raise TvmlabUsageError(f"there is no model, variable or file {word!r}", where, self._mend(word))
+        raise TvmlabUsageError(f"there is no model, variable or file {word!r}", None, self._mend(word))
 
     def _mend(self, word: str) -> str:
         names = list(self)

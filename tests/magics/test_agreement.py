@@ -1,0 +1,36 @@
+"""The magics offer what the functions of the api take, under the same names."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from tvmlab import api, doctoring, measure
+from tvmlab.magics.commands import SIDES, Tvmlab
+
+FUNCTIONS = {  # what each magic calls, and the arguments that are not its options
+    "tvm_op": (api.define, {"body", "shell_namespace", "label", "first_line", "cache"}),
+    "tvm_graph": (api.graph_from_source, {"body", "shell_namespace", "label", "first_line", "cache"}),
+    "tvm_load": (api.load, set()),
+    "tvm_fuse": (api.fuse, set()),
+    "tvm_diff": (api.diff, set()),
+    "tvm_verify": (measure.verify, {"inputs"}),
+    "tvm_time": (measure.bench, {"inputs"}),
+    "tvm_doctor": (doctoring.examine, set()),
+}
+
+
+def test_every_magic_is_here():
+    assert sorted(FUNCTIONS) == sorted(name for name in dir(Tvmlab) if name.startswith("tvm_"))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_options_are_the_keywords_of_the_function(name):
+    function, given_by_the_magic = FUNCTIONS[name]
+    options = {action.dest for action in getattr(Tvmlab, name).parser._actions} - {"quiet", "var"}
+    assert options | given_by_the_magic == set(inspect.signature(function).parameters)
+
+
+def test_sides_are_those_of_the_benchmark():
+    assert inspect.signature(measure.bench).parameters["sides"].default == SIDES
