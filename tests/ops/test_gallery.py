@@ -68,8 +68,7 @@ def as_tuple(value):
 
 
 def assert_close(got, expected):
-    for g, e in zip(as_tuple(got), as_tuple(expected), strict=True):
-        e = np.asarray(e)
+    for g, e in zip(as_tuple(got), map(np.asarray, as_tuple(expected)), strict=True):
         assert g.shape == e.shape
         assert g.dtype == e.dtype
         if e.dtype.kind == "i":

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tvm
 from tvm import relax
-from tvm.script import relax as R
+from tvm.script import relax as R  # noqa: N812  as TVMScript is always written
 
 import tvmlab as tl
 from tvmlab import api, ops
@@ -48,13 +48,14 @@ def run(module, *arrays):
 
 def test_a_cell_runs_a_thousand_times_with_other_attributes_arity_and_rules(notebook, capsys):
     notebook("import tvmlab as tl, numpy as np")
+    times_n = "    return te.compute(x.shape, lambda *i: x(*i) * const_like({n}, x))\n"
+    times_by = times_n.replace("{n}", "by")
+    attrs = "class Attrs:\n    by: float = {n}\n"
     variants = [
-        "def compute(x):\n    return te.compute(x.shape, lambda *i: x(*i) * const_like({n}, x))\n",
-        "type_rule = rules.same\ndef compute(x):\n    return te.compute(x.shape, lambda *i: x(*i) * const_like({n}, x))\n",
-        "class Attrs:\n    by: float = {n}.0\ndef compute(x, by):\n"
-        "    return te.compute(x.shape, lambda *i: x(*i) * const_like(by, x))\n",
-        "class Attrs:\n    by: int = {n}\n    why: str = 'so'\ntype_rule = rules.broadcast\ndef compute(x, y, by, why):\n"
-        "    return te.compute(x.shape, lambda *i: x(*i) * const_like(by, x) + y(*i) * const_like(0, y))\n",
+        f"def compute(x):\n{times_n}",
+        f"type_rule = rules.same\ndef compute(x):\n{times_n}",
+        f"{attrs}def compute(x, by):\n{times_by}",
+        f"{attrs}    why: str = 'so'\ntype_rule = rules.broadcast\ndef compute(x, y, by, why):\n{times_by}",
     ]
 
     def cell(n):
@@ -230,7 +231,8 @@ def test_the_global_function_takes_tensors_then_attributes_in_declared_order():
     api.define(
         "lab.ordered",
         "class Attrs:\n    b: float = 1.0\n    a: float = 2.0\n"
-        "def compute(x, a, b):\n    return te.compute(x.shape, lambda *i: x(*i) * const_like(a, x) - const_like(b, x))\n",
+        "def compute(x, a, b):\n"
+        "    return te.compute(x.shape, lambda *i: x(*i) * const_like(a, x) - const_like(b, x))\n",
     )
     x = te.placeholder((2, 3), "float32", name="x")
     made = tvm.get_global_func("topi.lab.ordered")(x, 10.0, 20.0)

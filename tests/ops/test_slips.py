@@ -83,12 +83,14 @@ SLIPS = {
         ("widened float16",),
     ),
     "constant of another dtype": Slip(
-        "def compute(x):\n    half = tirx.const(0.5, 'float32')\n    return te.compute(x.shape, lambda *i: x(*i) * half)\n",
+        "def compute(x):\n    half = tirx.const(0.5, 'float32')\n"
+        "    return te.compute(x.shape, lambda *i: x(*i) * half)\n",
         4,
         ("widened float16", "const_like"),
     ),
     "attribute as a bare number": Slip(
-        "class Attrs:\n    slope: float = 0.5\ndef compute(x, slope):\n    return te.compute(x.shape, lambda *i: te.max(x(*i), slope))\n",
+        "class Attrs:\n    slope: float = 0.5\ndef compute(x, slope):\n"
+        "    return te.compute(x.shape, lambda *i: te.max(x(*i), slope))\n",
         5,
         ("widened float16", "const_like"),
     ),
@@ -118,14 +120,16 @@ SLIPS = {
     "compute leaves the process": Slip("import sys\ndef compute(x):\n    sys.exit(3)\n", 4, ("SystemExit",)),
     # P19: the order of operands is part of the meaning
     "NaN is swallowed": Slip(
-        "def compute(x):\n    zero = const_like(0, x)\n    return te.compute(x.shape, lambda *i: tirx.max(x(*i), zero))\n"
+        "def compute(x):\n    zero = const_like(0, x)\n"
+        "    return te.compute(x.shape, lambda *i: tirx.max(x(*i), zero))\n"
         "def reference(x):\n    return np.maximum(x, 0)\n",
         4,
         ("turns a NaN into 0", "put the constant first"),
     ),
     # What would end the process
     "deeply nested expression": Slip(
-        "def compute(x):\n    def f(*i):\n        v = x(*i)\n        for _ in range(20000):\n            v = v + x(*i)\n        return v\n"
+        "def compute(x):\n    def f(*i):\n        v = x(*i)\n"
+        "        for _ in range(20000):\n            v = v + x(*i)\n        return v\n"
         "    return te.compute(x.shape, f)\n",
         8,
         ("more than 1000 levels", "te.reduce_axis"),
@@ -176,12 +180,14 @@ SLIPS = {
     ),
     "misspelt part": Slip(OK + "def refrence(x):\n    return 2 * x\n", 4, ("did you mean 'reference'?",)),
     "misspelt attribute": Slip(
-        "class Attrs:\n    slope: float = 0.1\ndef compute(x, slop):\n    return te.compute(x.shape, lambda *i: x(*i))\n",
+        "class Attrs:\n    slope: float = 0.1\ndef compute(x, slop):\n"
+        "    return te.compute(x.shape, lambda *i: x(*i))\n",
         4,
         ("attribute 'slope' is not a parameter", "'slop'"),
     ),
     "tensor after attributes": Slip(
-        "class Attrs:\n    slope: float = 0.1\ndef compute(x, slope, w):\n    return te.compute(x.shape, lambda *i: x(*i))\n",
+        "class Attrs:\n    slope: float = 0.1\ndef compute(x, slope, w):\n"
+        "    return te.compute(x.shape, lambda *i: x(*i))\n",
         4,
         ("'w' is neither a tensor",),
     ),

@@ -183,6 +183,8 @@ def _expression(value: Any, spec: OpSpec) -> Any:
 
 
 def _frozen(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, dict):
         return tuple((k, _frozen(v)) for k, v in value.items())
     if isinstance(value, list | tuple):
