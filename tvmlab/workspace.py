@@ -162,7 +162,7 @@ def lab(folder: Path, *, browser: bool = True, port: int | None = None, progress
 
 
 def _lab_command(folder: Path, *, browser: bool, port: int | None) -> list[str]:
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}"]
+    command = [sys.executable, "-m", "jupyterlab", "--log-level=WARN", f"--ServerApp.root_dir={folder.resolve()}"]
     first = next(iter(sorted(folder.glob("*.ipynb"))), None)
     if first is not None:
         command.append(f"--LabApp.default_url=/lab/tree/{first.name}")
