@@ -173,6 +173,24 @@ def test_help_and_version_import_neither_tvm_nor_numpy():
     assert done.stdout.strip() == "set()"
 
 
+def test_a_reader_that_leaves_early_is_no_error():
+    code = (
+        "from tvmlab import api, cli\n"
+        "from tvmlab.records import DoctorReport\n"
+        "api.doctor = lambda: DoctorReport(())\n"
+        "input()\n"
+        "raise SystemExit(cli.main(['doctor']))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        process.stdin.write(b"go\n")
+        process.stdin.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
 def test_a_terminal_that_knows_no_arrows_still_gets_the_text():
     """The headline of a partition has an arrow, which Latin-1 and Windows' code pages lack."""
     code = (

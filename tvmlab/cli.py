@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import sys
 import webbrowser
 from collections.abc import Callable, Sequence
@@ -41,13 +42,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         record = run(**options)
         if isinstance(record, int):
             return record
-        print(json.dumps(record.to_dict(), indent=1) if as_json else record._repr_mimebundle_()["text/plain"])
+        print(
+            json.dumps(record.to_dict(), indent=1) if as_json else record._repr_mimebundle_()["text/plain"], flush=True
+        )
     except TvmlabError as error:
         return _complain(error)
     except ImportError as error:
         return _complain(BackendError(str(error), where=sys.executable, mend="tvmlab doctor looks for the cause"))
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:  # the reader has left, as `head` does; Python flushes once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return 0 if getattr(record, "ok", True) else 1
 
 
