@@ -6,5 +6,6 @@ from tvmlab.pipeline.graphs import graph
 from tvmlab.pipeline.live import DOMAIN, LiveCall
 from tvmlab.pipeline.loading import load
 from tvmlab.pipeline.model import Model
+from tvmlab.pipeline.tracing import STAGES, Stage, Trace, fuse, trace
 
-__all__ = ["DOMAIN", "LiveCall", "Model", "graph", "load"]
+__all__ = ["DOMAIN", "STAGES", "LiveCall", "Model", "Stage", "Trace", "fuse", "graph", "load", "trace"]

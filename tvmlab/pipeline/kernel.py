@@ -1,0 +1,177 @@
+"""What the blocks of a kernel do, read from its TIR: what the inliner and the scheduler decide by."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Block", "Load", "blocks_of", "extent_of", "mentions", "read_block"]
+
+_SPATIAL, _REDUCTION = 0, 2  # tvm.tirx.IterVar's types
+_COMPARISONS = ("EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or", "Not")
+_ARITHMETIC = frozenset(
+    ["Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Max", "Min", "Select", "Cast", *_COMPARISONS]
+)
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load: the buffer, and its indices as TIR expressions."""
+
+    buffer: Any
+    indices: tuple[Any, ...]
+
+    @property
+    def key(self) -> str:
+        """Equal for loads of the same element."""
+        return ", ".join(map(str, self.indices))
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of a kernel.
+
+    Parameters
+    ----------
+    rv
+        The schedule's handle.
+    name : str
+    spatial, reduction : tuple of IterVar
+        Its iteration variables.
+    loads : tuple of Load
+        Distinct loads; of a reduction, without the accumulator itself.
+    occurrences : mapping of buffer to int
+        How often each buffer stands in its expression.
+    target : Load
+        What it writes.
+    arithmetic : bool
+        Whether it computes anything, or only moves data.
+    calls : bool
+        Whether it calls a function such as ``exp``, which has no vector form.
+    size : int
+        Nodes of its expression.
+    single : bool
+        Whether it writes one element of one buffer an iteration, as a block of a tensor expression does.
+    """
+
+    rv: Any
+    name: str
+    spatial: tuple[Any, ...]
+    reduction: tuple[Any, ...]
+    loads: tuple[Load, ...]
+    occurrences: Mapping[Any, int]
+    target: Load
+    arithmetic: bool
+    calls: bool
+    size: int
+    single: bool
+
+    @property
+    def iterations(self) -> int | None:
+        """How often its body runs; None if that depends on a symbolic dimension."""
+        return _product([v.dom.extent for v in (*self.spatial, *self.reduction)])
+
+    @property
+    def elements(self) -> int | None:
+        """How many elements it writes."""
+        return _product([v.dom.extent for v in self.spatial])
+
+
+def blocks_of(schedule: Any) -> list[Block]:
+    """The blocks under the root, in order."""
+    root = schedule.get_sblock("root")
+    return [read_block(schedule, rv) for rv in schedule.get_child_blocks(root)]
+
+
+def read_block(schedule: Any, rv: Any) -> Block:
+    """Read one block."""
+    import tvm_ffi
+    from tvm import tirx
+
+    block = schedule.get(rv)
+    stores: list[Any] = []
+    tvm_ffi.structural_walk(block.body, (tirx.BufferStore, stores.append))
+    target = Load(stores[0].buffer, tuple(stores[0].indices)) if stores else Load(None, ())
+    reduction = tuple(v for v in block.iter_vars if int(v.iter_type) == _REDUCTION)
+    work = _Work()
+    for store in stores:
+        work.read(store.value)
+    own = (target.buffer, target.key) if reduction else None
+    return Block(
+        rv=rv,
+        name=str(block.name_hint),
+        spatial=tuple(v for v in block.iter_vars if int(v.iter_type) == _SPATIAL),
+        reduction=reduction,
+        loads=tuple(load for place, load in work.loads.items() if place != own),
+        occurrences=work.occurrences,
+        target=target,
+        arithmetic=work.arithmetic,
+        calls=work.calls,
+        size=work.size,
+        single=len(stores) == 1 and len(block.writes) == 1,
+    )
+
+
+class _Work:
+    """Loads and arithmetic of a value; what stands in an index or a condition of padding is not counted."""
+
+    def __init__(self) -> None:
+        self.loads: dict[tuple[Any, str], Load] = {}
+        self.occurrences: Counter[Any] = Counter()
+        self.arithmetic = self.calls = False
+        self.size = 0
+
+    def read(self, value: Any) -> None:
+        import tvm_ffi
+
+        tvm_ffi.structural_walk(value, self._visit, order="pre")
+
+    def _visit(self, node: Any) -> Any:
+        from tvm_ffi import WalkResult
+
+        kind = type(node).__name__
+        self.size += 1
+        if kind == "TensorLoad":
+            self.occurrences[node.source] += 1
+            load = Load(node.source, tuple(node.indices))
+            self.loads.setdefault((load.buffer, load.key), load)
+            return WalkResult.SKIP
+        if kind == "Call":
+            name = str(getattr(node.op, "name", ""))
+            if name.endswith("if_then_else"):
+                for branch in node.args[1:]:
+                    self.read(branch)
+                return WalkResult.SKIP
+            self.arithmetic = self.calls = True
+        elif kind in _ARITHMETIC:
+            self.arithmetic = True
+        return None
+
+
+def extent_of(axis: Any) -> int | None:
+    """Extent of a loop or of an iteration variable; None if it is symbolic."""
+    from tvm import tirx
+
+    extent = axis.dom.extent if hasattr(axis, "dom") else axis.extent
+    return int(extent) if isinstance(extent, tirx.IntImm) else None
+
+
+def mentions(expression: Any, variable: Any) -> bool:
+    """Whether a variable stands in an expression."""
+    import tvm_ffi
+    from tvm import tirx
+
+    found: list[Any] = []
+    tvm_ffi.structural_walk(expression, (tirx.Var, found.append))
+    return any(v.same_as(variable) for v in found)
+
+
+def _product(extents: list[Any]) -> int | None:
+    from tvm import tirx
+
+    if not all(isinstance(e, tirx.IntImm) for e in extents):
+        return None
+    return math.prod(int(e) for e in extents)

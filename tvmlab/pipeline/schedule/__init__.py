@@ -1,0 +1,52 @@
+"""The stage that gives kernels loops a processor likes: parallel, contiguous, in vectors.
+
+One rule a file.  A rule takes a fresh schedule and the kernel's blocks, and says in a few words what it did, or None
+where the kernel is not of its kind.  Where TVM refuses a step of a rule, the next rule is tried; the last resort is the
+kernel as it came.  What was done stands in the kernel itself, in the attribute ``tvmlab.schedule``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvmlab.pipeline.kernel import Block, blocks_of
+from tvmlab.pipeline.schedule.loops import spatial_and_reductions
+from tvmlab.runtime.executable import first_line
+
+__all__ = ["ATTRIBUTE", "RULES", "schedule_kernel"]
+
+ATTRIBUTE = "tvmlab.schedule"
+
+Rule = Callable[[Any, list[Block]], str | None]
+
+RULES: tuple[Rule, ...] = (spatial_and_reductions,)
+
+
+def schedule_kernel(function: Any) -> Any:
+    """A PrimFunc with scheduled loops.
+
+    Parameters
+    ----------
+    function : tvm.tirx.PrimFunc
+        Is not changed.
+
+    Returns
+    -------
+    tvm.tirx.PrimFunc
+        With what was done, or why nothing was, in its attribute ``tvmlab.schedule``.
+    """
+    import tvm
+
+    refused = []
+    for rule in RULES:
+        schedule = tvm.s_tir.Schedule(tvm.IRModule({"main": function}))
+        try:
+            blocks = blocks_of(schedule)
+            done = rule(schedule, blocks)
+        except Exception as error:  # noqa: BLE001 - TVM raises whatever it likes; the next rule is the answer
+            refused.append(f"{rule.__name__} refused: {first_line(error)}")
+            continue
+        if done is not None:
+            return schedule.mod["main"].with_attrs({ATTRIBUTE: "; ".join([*refused, done]), "tirx.is_scheduled": True})
+    return function.with_attr(ATTRIBUTE, "; ".join([*refused, "left as it is"]))

@@ -1,0 +1,267 @@
+"""The module after each stage, and what changed between two of them."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tvmlab import runtime
+from tvmlab.errors import CallError
+from tvmlab.pipeline import stages
+from tvmlab.pipeline.grouping import groups_of
+from tvmlab.records import FunctionDiff, Partition, Record, StageDiff
+
+if TYPE_CHECKING:
+    from tvmlab.pipeline.model import Model
+
+__all__ = ["STAGES", "Stage", "Trace", "fuse", "trace"]
+
+STAGES = ("import", "legalize", "annotate", "fuse", "inline", "schedule", "build")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Stage(Record):
+    """The module after one stage.
+
+    Parameters
+    ----------
+    name : str
+    module : tvm.IRModule
+        Of ``build``: the module that was compiled.
+    seconds : float
+        What the stage took.
+    kernels : int
+        Calls in main that compute.
+    """
+
+    name: str
+    module: Any = field(repr=False)
+    seconds: float
+    kernels: int
+
+    @property
+    def headline(self) -> str:
+        return f"{self.name}: {self.kernels} kernels, {self.seconds:.2f} s"
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The module as TVMScript; written when it is first asked for."""
+        with runtime.quiet():
+            return str(self.module.script())
+
+    def function_text(self, name: str) -> str:
+        """One function as TVMScript; an empty text if there is none of that name."""
+        function = functions_by_name(self.module).get(name)
+        if function is None:
+            return ""
+        with runtime.quiet():
+            return str(function.script())
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Trace(Record):
+    """A model's way to machine code.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model.
+    cleanup, engine : str
+        As asked for.
+    stages : tuple of Stage
+        All but ``build``, which is made when it is first asked for: ``trace["build"]`` or ``trace.executable``.
+    partition : Partition
+        Which kernels were fused.
+    provenance : mapping of str to str
+        From the name of a Relax variable of the import stage to the label of its ONNX node.
+    """
+
+    model: str
+    cleanup: str
+    engine: str
+    stages: tuple[Stage, ...]
+    partition: Partition = field(repr=False)
+    provenance: Mapping[str, str] = field(repr=False)
+
+    @property
+    def headline(self) -> str:
+        took = sum(stage.seconds for stage in self.stages)
+        before, after = self.partition.kernels_before, self.partition.kernels_after
+        return f"{self.model}: {before} → {after} kernels, {took:.2f} s without build"
+
+    def __getitem__(self, name: str) -> Stage:
+        if name == "build":
+            return self._built
+        for stage in self.stages:
+            if stage.name == name:
+                return stage
+        raise CallError(f"there is no stage {name!r}", mend=f"the stages are {', '.join(STAGES)}")
+
+    @functools.cached_property
+    def executable(self) -> runtime.Executable:
+        """The compiled model."""
+        return self.compiled("schedule")
+
+    @functools.cached_property
+    def _built(self) -> Stage:
+        last = self["schedule"]
+        return Stage("build", last.module, self.executable.seconds_to_compile, last.kernels)
+
+    @functools.cached_property
+    def _compiled(self) -> dict[str, runtime.Executable]:
+        return {}
+
+    def compiled(self, stage: str) -> runtime.Executable:
+        """The module of a stage, compiled as it is: ``annotate`` is unfused, ``fuse`` is fused but not scheduled."""
+        name = "schedule" if stage == "build" else stage
+        if name not in self._compiled:
+            self._compiled[name] = stages.build(self[name].module)
+        return self._compiled[name]
+
+    def diff(self, before: str = "legalize", after: str = "fuse") -> StageDiff:
+        """What changed between two stages, function by function."""
+        old, new = (functions_by_name(self[name].module) for name in (before, after))
+        names = [*old, *(name for name in new if name not in old)]
+        changed = [name for name in names if not _same(old.get(name), new.get(name))]
+        return StageDiff(
+            model=self.model,
+            before=before,
+            after=after,
+            functions=tuple(self._function_diff(name, before, after) for name in changed),
+            unchanged=len(names) - len(changed),
+        )
+
+    def _function_diff(self, name: str, before: str, after: str) -> FunctionDiff:
+        old, new = (self[stage].function_text(name) for stage in (before, after))
+        matcher = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+        steps = [step for step in matcher.get_opcodes() if step[0] != "equal"]
+        return FunctionDiff(
+            name,
+            old,
+            new,
+            added=sum(end - start for _, _, _, start, end in steps),
+            removed=sum(end - start for _, start, end, _, _ in steps),
+        )
+
+
+def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "tvm") -> Trace:
+    """Take a model through every stage.
+
+    Parameters
+    ----------
+    model : Model
+        Is not changed.
+    cleanup : {"tvmlab", "tvm", "none"}
+        See `stages.import_model`.
+    engine : {"tvm", "none"}
+        Who decides which kernels are fused: TVM's FuseOps, or nobody.
+
+    Returns
+    -------
+    Trace
+        Machine code is made when ``trace["build"]`` or ``trace.executable`` is first asked for.
+
+    Raises
+    ------
+    PipelineError
+        TVM fails in a stage; an error of a live operator's cell is raised as it is.
+    """
+    walk = _Walk(model, cleanup, engine)
+    groups = walk.to_groups()
+    merged = walk.stage("fuse", lambda: stages.merge_groups(groups) if engine == "tvm" else groups)
+    inlined = walk.stage("inline", lambda: stages.inline(merged))
+    walk.stage("schedule", lambda: stages.schedule(inlined))
+    return Trace(model.name, cleanup, engine, tuple(walk.stages), walk.partition(groups), walk.provenance)
+
+
+def fuse(model: Model, *, engine: str = "tvm", level: str = "relax", cleanup: str = "tvmlab") -> Partition:
+    """Which kernels of a model share a kernel after fusion.
+
+    Parameters
+    ----------
+    model : Model
+    engine : {"tvm", "none"}
+        TVM's FuseOps, or no fusion.
+    level : {"relax"}
+        Nodes are the kernels after legalization.
+    cleanup : {"tvmlab", "tvm", "none"}
+        See `stages.import_model`.
+
+    Returns
+    -------
+    Partition
+        Read off the modules before and after.
+    """
+    stages.check_choice("level", level, ("relax",))
+    walk = _Walk(model, cleanup, engine)
+    return walk.partition(walk.to_groups())
+
+
+class _Walk:
+    """Runs the stages of one model and keeps the module after each."""
+
+    def __init__(self, model: Model, cleanup: str, engine: str) -> None:
+        stages.check_choice("cleanup", cleanup, stages.CLEANUPS)
+        stages.check_choice("engine", engine, stages.ENGINES)
+        self.model, self.cleanup, self.engine = model, cleanup, engine
+        self.stages: list[Stage] = []
+        self.provenance: Mapping[str, str] = {}
+        self._early = 0.0
+
+    def stage(self, name: str, run: Callable[[], Any]) -> Any:
+        started = time.perf_counter()
+        module = run()
+        seconds = time.perf_counter() - started + self._early
+        self._early = 0.0
+        self.stages.append(Stage(name, module, seconds, stages.count_kernels(module)))
+        return module
+
+    def to_groups(self) -> Any:
+        """Run as far as the decision which kernels belong together; returns the module that holds it."""
+        imported = self.stage("import", self._import)
+        legal = self.stage("legalize", lambda: self._legalize(imported))
+        annotated = self.stage("annotate", lambda: stages.annotate(legal))
+        if self.engine == "none":
+            return annotated
+        started = time.perf_counter()
+        groups = stages.fuse_groups(annotated)
+        self._early = time.perf_counter() - started  # belongs to the stage "fuse"
+        return groups
+
+    def partition(self, groups: Any) -> Partition:
+        annotated = self.stages[2]
+        return Partition(
+            model=self.model.name,
+            engine=self.engine,
+            level="relax",
+            groups=groups_of(annotated.module, groups, self.provenance),
+            kernels_before=annotated.kernels,
+            kernels_after=stages.count_kernels(groups),
+        )
+
+    def _import(self) -> Any:
+        imported = stages.import_model(self.model, self.cleanup)
+        self.provenance = imported.provenance
+        return imported.module
+
+    def _legalize(self, module: Any) -> Any:
+        legal = stages.legalize(module)
+        return stages.fold_constants(legal) if self.cleanup == "tvm" else legal
+
+
+def functions_by_name(module: Any) -> dict[str, Any]:
+    """The functions of a module, main first."""
+    named = {variable.name_hint: function for variable, function in module.functions.items()}
+    return dict(sorted(named.items(), key=lambda item: (item[0] != "main", item[0])))
+
+
+def _same(old: Any, new: Any) -> bool:
+    import tvm_ffi
+
+    if old is None or new is None:
+        return False
+    return bool(old.same_as(new)) or bool(tvm_ffi.structural_equal(old, new))
