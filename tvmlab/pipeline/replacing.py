@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import dataclasses
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
