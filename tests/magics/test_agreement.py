@@ -6,8 +6,8 @@ import inspect
 
 import pytest
 
-from tvmlab import api, doctoring, measure
-from tvmlab.magics.commands import SIDES, Tvmlab
+from tvmlab import api, doctoring, measure, pipeline
+from tvmlab.magics.commands import SIDES, STAGES, Tvmlab
 
 FUNCTIONS = {  # what each magic calls, and the arguments that are not its options
     "tvm_op": (api.define, {"body", "shell_namespace", "label", "first_line", "cache"}),
@@ -34,3 +34,7 @@ def test_options_are_the_keywords_of_the_function(name):
 
 def test_sides_are_those_of_the_benchmark():
     assert inspect.signature(measure.bench).parameters["sides"].default == SIDES
+
+
+def test_stages_are_those_of_the_pipeline():
+    assert STAGES == pipeline.STAGES

@@ -36,10 +36,20 @@ CELLS = {
     "use": "tl.ops.lab.kernel_leaky(np.array([-1.0, 2.0], 'float32')).tolist()",
     "use var": "op.name",
     "silent use": "tl.ops.lab.kernel_leaky(np.ones(3, 'float64'));",
+    "graph": """%%tvm_graph block
+def block(x: "float32[2, 64]", w: "float32[64, 8]"):
+    return tl.ops.lab.kernel_leaky(relax.op.matmul(x, w), slope=0.25)
+""",
+    "network": "%tvm_load light_squeezenet.onnx --weights random --name net",
+    "fuse": "%tvm_fuse block",
+    "diff": "%tvm_diff block",
+    "verify": "%tvm_verify block",
+    "time": "%tvm_time block --repeats 3",
+    "fuse network": "%tvm_fuse net -v partition",
     "wrong magic": "%%tvm_opp lab.x\npass",
     "empty": "%%tvm_op lab.x",
     "wrong option": "%tvm_fuse net --engin tvm",
-    "no model": "\n\n%tvm_fuse net",
+    "no model": "\n\n%tvm_fuse nat",
     "failing op": "\n" + OP.replace("x(*i) * s", "x(*i) * t"),
     "syntax": "%%tvm_op lab.x\n\ndef compute(x:\n    return x",
     "whole": "%tb",
@@ -48,7 +58,9 @@ CELLS = {
     "after reload": OP,
     "unload": "%unload_ext tvmlab",
 }
+RECORDS = ("op", "after reload", "graph", "network", "fuse", "diff", "verify", "time", "fuse network")
 GOOD = (
+    *RECORDS,
     "load",
     "op",
     "quiet op",
@@ -58,7 +70,6 @@ GOOD = (
     "silent use",
     "still there",
     "reload",
-    "after reload",
     "unload",
 )
 
@@ -111,12 +122,14 @@ def test_a_good_cell_has_no_error(outputs, name):
     assert [o.output_type for o in outputs[name] if o.output_type == "error"] == []
 
 
-def test_an_operator_shows_one_card(outputs):
-    for name in ("op", "after reload"):
-        (card,) = outputs[name]
-        assert card.output_type == "execute_result"
-        assert card.data["text/plain"].startswith("lab.kernel_leaky(x, *, slope: float = 0.5)")
-        assert "<" in card.data["text/html"]
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_is_shown_once_in_text_and_html(outputs, name):
+    assert text_of(outputs[name])
+    assert "<" in outputs[name][0].data["text/html"]
+
+
+def test_an_operator_shows_its_card(outputs):
+    assert text_of(outputs["op"]).startswith("lab.kernel_leaky(x, *, slope: float = 0.5)")
 
 
 def test_it_computes(outputs):
@@ -146,7 +159,7 @@ def test_usage_errors_are_error_outputs(outputs):
         "TvmlabUsageError: %tvm_fuse has no option --engin",
         f"at Cell In[{number('wrong option')}], line 1: %tvm_fuse net ▸--engin tvm",
     ]
-    assert error_of(outputs["no model"])[1] == f"at Cell In[{number('no model')}], line 3: %tvm_fuse ▸net"
+    assert error_of(outputs["no model"])[1] == f"at Cell In[{number('no model')}], line 3: %tvm_fuse ▸nat"
 
 
 def test_errors_of_the_cell_are_at_its_own_lines(outputs):
@@ -167,7 +180,6 @@ def test_tb_shows_the_whole(outputs):
 
 RED = {
     "wrong_magic": ["%load_ext tvmlab", CELLS["wrong magic"]],
-    "empty": ["%load_ext tvmlab", CELLS["empty"]],
     "wrong_option": ["%load_ext tvmlab", CELLS["wrong option"]],
     "failing_cell": ["%load_ext tvmlab", CELLS["failing op"]],
 }

@@ -108,11 +108,11 @@ def _surplus(parser: argparse.ArgumentParser, word: str, where: Where) -> Tvmlab
 def _misfit(parser: argparse.ArgumentParser, error: UsageError, where: Where) -> TvmlabUsageError:
     """Say of one argument what argparse says, and of a choice which one was meant."""
     magic, cause = f"%{parser.prog}", error.__context__
-    if not isinstance(cause, argparse.ArgumentError):
+    if not isinstance(cause, argparse.ArgumentError) or cause.argument_name is None:
         return TvmlabUsageError(f"{magic}: {error}", where(""), _usage(parser))
     quoted = re.search(r"'(.*?)'", cause.message)
     word = quoted.group(1) if quoted else ""
-    option = str(cause.argument_name)
+    option = cause.argument_name
     action = next((a for a in parser._actions if option in ("/".join(a.option_strings), a.metavar, a.dest)), None)
     if action is None or not action.choices or not word:
         return TvmlabUsageError(f"{magic}, {option}: {cause.message}", where(word), _usage(parser))
