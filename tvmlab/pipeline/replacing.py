@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import dataclasses
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
