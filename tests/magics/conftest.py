@@ -58,3 +58,11 @@ def api(monkeypatch):
     monkeypatch.setitem(sys.modules, "tvmlab.pipeline", pipeline)
     monkeypatch.setitem(sys.modules, "tvmlab.api", api)
     return api
+
+
+@pytest.fixture(autouse=True)
+def _operators_keep_their_names():
+    """Unloading the extension takes the live operators' names away, also those of other tests."""
+    yield
+    if (ops := sys.modules.get("tvmlab.ops")) is not None:
+        ops.republish()
