@@ -245,13 +245,13 @@ def import_onnx_graph(
             """Whoever calls has checked."""
 
         def _parse_graph_initializers(self, graph: Any) -> None:  # noqa: ARG002 - TVM's signature
-            self._nodes.update((name, relax.const(array)) for name, array in constants)
+            self._nodes.update((name, relax.const(array, array.dtype.name)) for name, array in constants)
 
         def _construct_nodes(self, graph: Any) -> None:
             for node in graph.node:
                 self.at = node
                 super()._construct_nodes(SimpleNamespace(node=[node]))
-                made = [output for output in node.output if output in self._nodes]
+                made = [output for output in node.output if output and output in self._nodes]
                 for output in made:
                     if isinstance(self._nodes[output], unbound):
                         self._nodes[output] = self.bb.emit(self._nodes[output], name_hint=name_of(node))

@@ -179,4 +179,15 @@ def _sorted(graph: GraphProto) -> tuple[NodeProto, ...]:
             f"the graph has a cycle through or before node {label(stuck)!r} ({stuck.op_type})",
             mend="no node may read a value that depends on its own output",
         )
-    return tuple(graph.node[position] for position in order)
+    return tuple(_without_absent(graph.node[position]) for position in order)
+
+
+def _without_absent(node: NodeProto) -> NodeProto:
+    """The node without the optional outputs at its end that are absent."""
+    if not node.output or node.output[-1]:
+        return node
+    trimmed = onnx.NodeProto()
+    trimmed.CopyFrom(node)
+    while trimmed.output and not trimmed.output[-1]:
+        del trimmed.output[-1]
+    return trimmed

@@ -75,15 +75,27 @@ def _tidied(module: Any, evaluate: bool) -> Any:
 
     def tidy() -> Any:
         cleaned = evaluate_constants(module) if evaluate else module.clone()
-        for step in (
-            transform.DecomposeOpsForInference(),
-            transform.CanonicalizeBindings(),
-            transform.DeadCodeElimination(["main"]),
-        ):
-            cleaned = step(cleaned)
-        return cleaned
+        # It takes a BatchNormalization that trains for one that does not.
+        if not _trains(cleaned):
+            cleaned = transform.DecomposeOpsForInference()(cleaned)
+        cleaned = transform.CanonicalizeBindings()(cleaned)
+        return transform.DeadCodeElimination(["main"])(cleaned)
 
     return guarded(tidy, _explain("import"))
+
+
+def _trains(module: Any) -> bool:
+    """Whether a BatchNormalization in the module computes the statistics of its input."""
+    from tvm import relax
+
+    found = []
+
+    def visit(expression: Any) -> None:
+        if isinstance(expression, relax.Call) and getattr(expression.op, "name", "") == "relax.nn.batch_norm":
+            found.append(bool(expression.attrs.training))
+
+    relax.analysis.post_order_visit(module["main"], visit)
+    return any(found)
 
 
 def legalize(module: Any) -> Any:
