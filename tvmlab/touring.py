@@ -144,7 +144,12 @@ def _execute(notebook: Any, folder: Path, seconds: dict[str, float], say: Callab
         raise BackendError(
             f"the demo runs a notebook, and {error.name} is missing", mend="pip install 'tvmlab[lab]'"
         ) from error
-    client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(
+        notebook,
+        timeout=600,
+        extra_arguments=["--log-level=40"],  # a warning of the kernel about its transport is not for the terminal
+        resources={"metadata": {"path": str(folder)}},
+    )
     title = ""
     say("starting a Jupyter kernel")
     with client.setup_kernel():

@@ -41,7 +41,10 @@ def test_new_and_gone_functions_share_a_fold_each(draw):
 
 def test_long_functions_are_cut_and_say_how_to_get_the_rest(draw):
     page, _ = draw(stages(function("main", numbers(0, 500), numbers(1000, 1500))))
-    assert f"… {1001 - diffs.LINES_A_FUNCTION:,} more lines: functions[0] of this record" in page.text
+    left_out = 500 - diffs.LINES_A_RUN
+    assert f"… {left_out} more lines removed: functions[0] of this record" in page.text
+    assert f"… {left_out} more lines added: functions[0] of this record" in page.text
+    assert "+line_1019" in page.text, "what came is shown, not only what went"
     assert len(page.text) < 10_000
 
 
@@ -50,7 +53,7 @@ def test_many_functions_stay_light(draw):
     assert len(record._repr_mimebundle_()["text/html"]) < 200_000
     page, plain = draw(record)
     assert all(f"k{i}+40 −40" in page.text.replace(" +", "+") for i in range(100))  # each is named, with its counts
-    assert "81 more lines: functions[99] of this record" in page.text
+    assert "43 more lines: functions[99] of this record" in page.text
     assert "… 80 more" in plain
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from pygments.formatters import HtmlFormatter
@@ -73,13 +73,23 @@ def unified(before: str, after: str, context: int = 3) -> Iterator[str]:
     return itertools.islice(lines, 2, None)
 
 
+def elided(lines: Iterable[str], longest: int, rest: str) -> Iterator[str]:
+    """Cut each run of added, removed or equal lines to `longest`; a line with … says how many, and where the `rest` is."""
+    what = {"+": "added", "-": "removed"}
+    for sign, run in itertools.groupby(lines, lambda line: line[:1]):
+        shown = list(run)
+        yield from shown[:longest]
+        if len(shown) > longest:
+            yield f"… {len(shown) - longest:,} more lines {what.get(sign, 'equal')}: {rest}"
+
+
 def diff(lines: list[str], hidden: int = 0, rest: str = "") -> Html:
     """A unified difference in colours.
 
     Parameters
     ----------
     lines : list of str
-        From `unified`.
+        From `unified` or `elided`.
     hidden : int
         How many lines were cut off after these.
     rest : str
@@ -90,7 +100,7 @@ def diff(lines: list[str], hidden: int = 0, rest: str = "") -> Html:
 
 
 def _diff_line(line: str) -> Html:
-    if line.startswith("@@"):
+    if line.startswith(("@@", "…")):
         return tag("span", line, style="display:block;opacity:0.6")
     background = {"+": palette.ADDED, "-": palette.REMOVED}.get(line[:1], "")
     style = f"display:block;{f'background:{background}' if background else ''}"

@@ -9,6 +9,7 @@ from tvmlab.show.text import count, plain_table
 
 # An output stays light enough for a notebook: about 100 kB.
 LINES_A_FUNCTION = 60
+LINES_A_RUN = 20
 LINES_IN_ALL = 300
 _PLAIN_ROWS = 20
 
@@ -43,9 +44,11 @@ def _folds(record: StageDiff) -> list[Html]:
     for position, function in order:
         state = "changed" if function.before and function.after else "new" if function.after else "gone"
         lines = list(code.unified(function.before, function.after))
-        shown = lines[: max(0, min(LINES_A_FUNCTION, left))]
+        rest = f"functions[{position}] of this record"
+        short = list(code.elided(lines, LINES_A_RUN, rest))
+        shown = short[: max(0, min(LINES_A_FUNCTION, left))]
         left -= len(shown)
-        body = code.diff(shown, hidden=len(lines) - len(shown), rest=f"functions[{position}] of this record")
+        body = code.diff(shown, hidden=len(short) - len(shown), rest=rest)
         folds[state].append(details(_summary(function), body, opened=state == "changed" and not folds[state]))
     grouped = [
         details(f"{count(len(folds[s]), 'function')} {s}", scroll(*folds[s])) for s in ("new", "gone") if folds[s]

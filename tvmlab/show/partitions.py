@@ -79,8 +79,8 @@ def _summed_up(groups: tuple[Group, ...]) -> Html:
 
 
 def _operation(label: str) -> str:
-    """A node's operation without the number that tells it from its namesakes: ``conv2d12`` → ``conv2d``."""
-    return re.sub(r"(?<=[A-Za-z])_?\d+$", "", label)
+    """A node's operation without what tells it from its namesakes: ``n4: conv2d12 #2`` → ``conv2d``."""
+    return re.sub(r"^.*: | #\d+$|(?<=[A-Za-z])_?\d+(?= #\d+$|$)", "", label)
 
 
 def _plain(groups: tuple[Group, ...]) -> str:

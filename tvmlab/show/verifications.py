@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tvmlab.records import Bundle, OutputError, Verification, picture
 from tvmlab.show import palette
 from tvmlab.show.html import Html, card, chip, join, mono, muted, notes, sentence, table, tag
@@ -26,7 +28,7 @@ def verification(record: Verification) -> Bundle:
 
 def _row(record: Verification, o: OutputError) -> tuple[str, ...]:
     bound = record.tolerance if o.tolerance is None else o.tolerance
-    ulp = f"{o.max_ulp:,.0f}" if o.max_ulp < 1e6 else power(o.max_ulp)
+    ulp = "–" if math.isnan(o.max_ulp) else f"{o.max_ulp:,.0f}" if o.max_ulp < 1e6 else power(o.max_ulp)
     where = f"[{', '.join(map(str, o.index))}]"
     values = (f"{o.expected:.7g}", f"{o.got:.7g}")
     return (_plain_name(o), power(o.max_abs), power(o.relative), power(bound), ulp, where, *values)
