@@ -51,7 +51,9 @@ def evaluate_constants(module: Any) -> Any:
             if move is None or shape is None:
                 return call
             array = self.constant(call.args[0])
-            return call if array is None else relax.const(np.ascontiguousarray(move(array, shape, call)), str(kind.dtype))
+            if array is None:
+                return call
+            return relax.const(np.ascontiguousarray(move(array, shape, call)), str(kind.dtype))
 
         def visit_tuple_getitem_(self, item: Any) -> Any:
             item = self.visit_expr_post_order(item)

@@ -71,7 +71,7 @@ def _load_relax(source: Any, name: str | None) -> Model:
         return model_of_module(source, name or "module")
     if isinstance(source, relax.Function):
         own = source.attrs.get("global_symbol") if source.attrs else None
-        return model_of_module(tvm.IRModule({"main": source}), name or str(own or "function"))
+        return model_of_module(_as_main(source), name or str(own or "function"))
     if isinstance(source, str):
         return model_of_module(_parsed(source), name or "module")
     if inspect.isclass(source):
@@ -189,6 +189,11 @@ def _parsed(text: str) -> Any:
         )
 
     parsed = guarded(lambda: tvm.script.from_source(text), explain)
-    if not isinstance(parsed, tvm.IRModule):
-        parsed = tvm.IRModule({"main": parsed})
-    return parsed
+    return parsed if isinstance(parsed, tvm.IRModule) else _as_main(parsed)
+
+
+def _as_main(function: Any) -> Any:
+    """A module whose main is the function."""
+    import tvm
+
+    return tvm.IRModule({"main": function.with_attr("global_symbol", "main")})

@@ -167,15 +167,15 @@ class Executable:
         return tuple(seconds)
 
     def _signature(self, function: str) -> Signature:
-        signature = self.signatures.get(function)
-        if signature is None:
-            raise CallError(
-                f"the module has no function {function!r}",
-                mend=f"it has {', '.join(sorted(self.signatures)) or 'none'}",
-            )
         if function not in self._functions:
-            self._functions[function] = self.vm[function]
-        return signature
+            try:
+                self._functions[function] = self.vm[function]
+            except AttributeError as error:
+                raise CallError(
+                    f"the module has no function {function!r}",
+                    mend=f"it has {', '.join(sorted(self.signatures)) or 'none'}",
+                ) from error
+        return self.signatures[function]
 
     def _fill(self, signature: Signature, arguments: tuple[Any, ...]) -> tuple[_Slot, list[_Slot] | None]:
         """Copy the arguments into a slot; the list is where to put the slot back, None if it is not kept."""
