@@ -204,9 +204,16 @@ def fuse(model: Model, *, engine: str = "tvm", level: str = "relax", cleanup: st
     return pipeline.fuse(model, engine=engine, level=level, cleanup=cleanup)
 
 
-def diff(model: Model, before: str = "legalize", after: str = "fuse") -> StageDiff:
-    """What changed between two stages of a model's trace."""
-    return trace(model).diff(before, after)
+def diff(
+    model: Model,
+    before: str = "legalize",
+    after: str = "fuse",
+    *,
+    cleanup: str = "tvmlab",
+    engine: str = "tvm",
+) -> StageDiff:
+    """What changed between two stages of a model's trace; options are those of `trace`."""
+    return trace(model, cleanup=cleanup, engine=engine).diff(before, after)
 
 
 def verify(model: Model, **options: Any) -> Verification:

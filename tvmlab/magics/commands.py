@@ -215,6 +215,8 @@ class Tvmlab(Magics):
             "before", nargs="?", choices=STAGES, default=None, metavar="FROM", help=f"One of {', '.join(STAGES)}."
         ),
         argument("after", nargs="?", choices=STAGES, default=None, metavar="TO", help="A stage after it."),
+        ENGINE,
+        CLEANUP,
     )
     def tvm_diff(self, model: Any, **options: Any) -> Any:
         """Show what changed in a model between two stages on its way to machine code."""

@@ -74,7 +74,7 @@ def unified(before: str, after: str, context: int = 3) -> Iterator[str]:
 
 
 def elided(lines: Iterable[str], longest: int, rest: str) -> Iterator[str]:
-    """Cut each run of added, removed or equal lines to `longest`; a line with … says how many more, and where: `rest`."""
+    """Cut each run of added, removed or equal lines to `longest`; a line with … says how many more, and where."""
     what = {"+": "added", "-": "removed"}
     for sign, run in itertools.groupby(lines, lambda line: line[:1]):
         shown = list(run)
