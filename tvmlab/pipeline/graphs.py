@@ -90,7 +90,7 @@ def _type(name: str, annotation: Any, dimensions: dict[str, Any], line: Location
     found = _ANNOTATION.fullmatch(text)
     parts = [p.strip() for p in found["shape"].split(",")] if found and found["shape"].strip() else []
     if found is None or not all(p.isidentifier() or p.isdecimal() for p in parts):
-        raise LoadError(f"parameter {name!r} has the type {annotation!r}, which is none", line, _like(name))
+        raise LoadError(f"parameter {name!r} has the type {text or annotation!r}, which is none", line, _like(name))
     shape = [int(p) if p.isdecimal() else dimensions.setdefault(p, tirx.Var(p, "int64")) for p in parts]
     if dtype_of(found["dtype"]) is None:
         raise LoadError(f"parameter {name!r} has the unknown dtype {found['dtype']!r}", line, _like(name))
