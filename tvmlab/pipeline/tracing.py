@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from tvmlab import runtime
 from tvmlab.errors import CallError
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from tvmlab.pipeline.model import Model
 
 __all__ = ["STAGES", "Stage", "Trace", "fuse", "trace"]
+
+_traces: WeakKeyDictionary[Model, dict[tuple[str, str], Trace]] = WeakKeyDictionary()
 
 STAGES = ("import", "legalize", "annotate", "fuse", "inline", "schedule", "build")
 
@@ -163,13 +166,21 @@ def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "tvm") -> Trac
     Returns
     -------
     Trace
-        Machine code is made when ``trace["build"]`` or ``trace.executable`` is first asked for.
+        Machine code is made when ``trace["build"]`` or ``trace.executable`` is first asked for.  Model and trace never
+        change, so that the same trace is returned as long as the model lives.
 
     Raises
     ------
     PipelineError
         TVM fails in a stage; an error of a live operator's cell is raised as it is.
     """
+    kept = _traces.setdefault(model, {})
+    if (cleanup, engine) not in kept:
+        kept[cleanup, engine] = _trace(model, cleanup, engine)
+    return kept[cleanup, engine]
+
+
+def _trace(model: Model, cleanup: str, engine: str) -> Trace:
     walk = _Walk(model, cleanup, engine)
     groups = walk.to_groups()
     merged = walk.stage("fuse", lambda: stages.merge_groups(groups) if engine == "tvm" else groups)
