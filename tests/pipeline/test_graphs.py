@@ -1,3 +1,4 @@
+# ruff: noqa: F722, F821
 from __future__ import annotations
 
 import numpy as np
@@ -84,7 +85,7 @@ def wrong_shapes(x: float32[4, 5], y: float32[3]):
     ("function", "said", "line"),
     [
         (untyped, "parameter 'y' has no type", "def untyped"),
-        (misspelt, "parameter 'x' has the type float32[4, which is none", "def misspelt"),
+        (misspelt, "parameter 'x' has the type 'float32[4', which is none", "def misspelt"),
         (wrong_dtype, "unknown dtype 'float33'", "def wrong_dtype"),
         (variadic, "stands for any number of inputs", "def variadic"),
         (nothing, "nothing returns NoneType", "def nothing"),

@@ -1,3 +1,4 @@
+# ruff: noqa: F821
 from __future__ import annotations
 
 import numpy as np
