@@ -118,7 +118,7 @@ def training_batchnorm():
     constants["w"] = random.standard_normal((3, 2, 1, 1)).astype("f4")
     nodes = [
         helper.make_node("Conv", ["x", "w"], ["c"]),
-        helper.make_node("BatchNormalization", ["c", *"gbmv"], ["y", "r1", "r2"], training_mode=1),
+        helper.make_node("BatchNormalization", ["c", *"gbmv"], ["y", "r1", "r2"], training_mode=1, momentum=0.5),
     ]
     return one_node(nodes, constants, {"x": [2, 2, 4, 4]}, {"y": [2, 3, 4, 4], "r1": [3]})
 
