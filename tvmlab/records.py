@@ -279,7 +279,7 @@ class Timing(Record):
 
     @property
     def headline(self) -> str:
-        parts = [f"{s.name} {quantile(sorted(s.seconds), 0.5) * 1e3:.2f} ms" for s in self.sides]
+        parts = [f"{s.name} {quantile(sorted(s.seconds), 0.5) * 1e3:.3g} ms" for s in self.sides]
         return f"{self.model}, {self.threads} thread{'s' * (self.threads > 1)}: {', '.join(parts)}"
 
 

@@ -31,6 +31,7 @@ SIDES = ("unfused", "fused", "scheduled", "onnxruntime")
 PEER = "onnxruntime"
 _STAGES = {"unfused": "legalize", "fused": "fuse"}
 _SLICE = 0.004  # seconds a scheduler gives one of two threads that want the same processor
+_ENOUGH = 5
 _NOISY = 1.5
 _WRONG = 1e-3
 
@@ -102,7 +103,7 @@ def bench(
             budget=budget,
             seed=seed,
         )
-    timed = tuple(Side(n, rounds.seconds[n], _note(c, rounds.schedule.calls[n])) for n, c in contenders.items())
+    timed = tuple(Side(n, rounds.seconds[n], _note(c, rounds.calls[n])) for n, c in contenders.items())
     notes += [*feeds.notes, *_differing(outputs), *_suspicions(rounds, threads)]
     return Timing(model.name, timed, timed[0].name, threads, machine(), tuple(notes))
 
@@ -141,7 +142,7 @@ def _contenders(
 
 def _build(trace: Trace, side: str, feeds: Feeds, threads: int) -> _Contender:
     stage = _STAGES.get(side)
-    executable = trace.executable if stage is None else runtime.compile_module(trace[stage].module)
+    executable = trace.executable if stage is None else trace.compiled(stage)
     kernels = trace["legalize" if side == "unfused" else "fuse"].kernels
     # A kernel becomes parallel when it is scheduled.
     alone = ", on one thread" if stage is not None and threads > 1 else ""
@@ -213,14 +214,15 @@ def _arrays(result: Any) -> list[Array]:
 def _suspicions(rounds: Rounds, threads: int) -> list[str]:
     """What a reader should doubt."""
     ordered = {name: sorted(seconds) for name, seconds in rounds.seconds.items()}
-    notes = []
+    fewest = min(map(len, ordered.values()))
+    notes = [f"only {fewest} rounds: medians may be off, and quartiles say little"] if fewest < _ENOUGH else []
     sliced = [name for name, seconds in ordered.items() if threads > 1 and _looks_sliced(seconds)]
     if sliced:
         notes.append(
             f"{', '.join(sliced)}: times near multiples of {_SLICE * 1e3:.0f} ms come from a scheduler that shares a "
             "processor between threads, not of the kernels; threads=1 shows these"
         )
-    noisy = [n for n, s in ordered.items() if len(s) > 3 and quantile(s, 0.75) > _NOISY * quantile(s, 0.25)]
+    noisy = [n for n, s in ordered.items() if len(s) >= _ENOUGH and quantile(s, 0.75) > _NOISY * quantile(s, 0.25)]
     if noisy:
         notes.append(
             f"{', '.join(noisy)}: half of the repeats are further apart than {_NOISY} to 1: the machine is busy"
@@ -232,4 +234,4 @@ def _looks_sliced(ordered: Sequence[float]) -> bool:
     """Whether most repeats lie near small multiples of a scheduler's slice, while the least does not need one."""
     multiples = [s / _SLICE for s in ordered]
     near = [m for m in multiples if 0.9 <= m <= 10 and abs(m - round(m)) < 0.08]
-    return len(ordered) >= 5 and len(near) >= 0.6 * len(ordered) and ordered[0] < 0.6 * quantile(ordered, 0.5)
+    return len(ordered) >= _ENOUGH and len(near) >= 0.6 * len(ordered) and ordered[0] < 0.6 * quantile(ordered, 0.5)

@@ -6,6 +6,7 @@ off its probabilities (their logarithm, plus the constant of the oracle's logits
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -63,6 +64,7 @@ class Logits:
         Returns
         -------
         OutputError
+            Its ``max_ulp`` is NaN.
         int
             How many logits were left out, since their probability is too small for the dtype.
         """
@@ -77,7 +79,9 @@ class Logits:
             behind = np.log(probabilities.reshape(logits.shape).astype(np.float64)) + total
         # What is not visible counts as equal: the probabilities themselves are compared too.
         seen = np.where(visible, behind, exact).astype(logits.dtype)
-        return compare(logits, seen, f"{self.name} (logits)"), int(np.count_nonzero(~visible))
+        error = compare(logits, seen, f"{self.name} (logits)")
+        # A logarithm has an absolute error, so that units of small logits would count nothing but its rounding.
+        return dataclasses.replace(error, max_ulp=math.nan), int(np.count_nonzero(~visible))
 
 
 def find_logits(model: onnx.ModelProto) -> Iterator[Logits]:

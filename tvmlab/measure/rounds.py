@@ -12,29 +12,22 @@ from dataclasses import dataclass
 
 from tvmlab.errors import CallError
 
-__all__ = ["FEWEST", "MOST", "Rounds", "Schedule", "plan", "run_rounds"]
+__all__ = ["FEWEST", "MOST", "Rounds", "how_many", "run_rounds"]
 
 Call = Callable[[], object]
 
 FEWEST, MOST = 3, 51  # rounds
 _WARM_UP = 0.05  # seconds a side, at least one call
+_SLOW = 1.0  # seconds: such a call is not warmed up
 _LEAST_REPEAT = 0.01  # seconds: faster calls are taken together, since a clock and a scheduler have grains
 
 
 @dataclass(frozen=True)
-class Schedule:
-    """How often what runs: rounds, and for each side the calls in one repeat."""
-
-    rounds: int
-    calls: Mapping[str, int]
-
-
-@dataclass(frozen=True)
 class Rounds:
-    """Seconds of one call, for each side and round."""
+    """Seconds of one call, for each side and round, and how many calls of each side made a repeat."""
 
     seconds: Mapping[str, tuple[float, ...]]
-    schedule: Schedule
+    calls: Mapping[str, int]
 
 
 def run_rounds(
@@ -50,7 +43,7 @@ def run_rounds(
     Parameters
     ----------
     calls : mapping of str to callable
-        The sides.
+        The sides.  Each was called once before.
     repeats : int, optional
         Rounds.  Default: as many as fit into `budget`, but 3 to 51.
     budget : float
@@ -64,22 +57,6 @@ def run_rounds(
     -------
     Rounds
         What disturbs a round disturbs all of its sides: compare round by round.
-    """
-    with _no_garbage():
-        once = {name: _warm_up(call, clock) for name, call in calls.items()}
-        schedule = plan(once, repeats, budget)
-        order = list(calls)
-        shuffle = random.Random(seed).shuffle  # noqa: S311  no secret depends on it
-        seconds: dict[str, list[float]] = {name: [] for name in calls}
-        for _ in range(schedule.rounds):
-            shuffle(order)
-            for name in order:
-                seconds[name].append(_repeat(calls[name], schedule.calls[name], clock))
-    return Rounds({name: tuple(values) for name, values in seconds.items()}, schedule)
-
-
-def plan(once: Mapping[str, float], repeats: int | None, budget: float) -> Schedule:
-    """Rounds and calls a repeat, from the seconds that one call of each side takes.
 
     Raises
     ------
@@ -88,21 +65,51 @@ def plan(once: Mapping[str, float], repeats: int | None, budget: float) -> Sched
     """
     if repeats is not None and repeats < 1:
         raise CallError(f"repeats={repeats}: there must be one round at least", mend=f"repeats={FEWEST}")
-    calls = {name: max(1, math.ceil(_LEAST_REPEAT / max(s, 1e-9))) for name, s in once.items()}
-    a_round = sum(calls[name] * s for name, s in once.items())
-    spent = sum(max(s, _WARM_UP) for s in once.values())
-    fitting = int((budget - spent) / max(a_round, 1e-9))
-    return Schedule(min(max(fitting, FEWEST), MOST) if repeats is None else repeats, calls)
+    order = list(calls)
+    shuffle = random.Random(seed).shuffle  # noqa: S311  no secret depends on it
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    times: dict[str, int] = {}
+    with _no_garbage():
+        started = clock()
+        shuffle(order)
+        for name in order:
+            once, times[name] = _warm_up(calls[name], clock)
+            # A second call of a slow side would cost more than it tells.
+            seconds[name].append(once if once >= _SLOW else _repeat(calls[name], times[name], clock))
+        spent = clock() - started
+        rounds = how_many(sum(seconds[name][0] * times[name] for name in calls), budget - spent, repeats)
+        for _ in range(rounds - 1):
+            shuffle(order)
+            for name in order:
+                seconds[name].append(_repeat(calls[name], times[name], clock))
+    return Rounds({name: tuple(values) for name, values in seconds.items()}, times)
 
 
-def _warm_up(call: Call, clock: Callable[[], float]) -> float:
-    """Call until it is warm; returns the seconds of the last call."""
+def how_many(a_round: float, left: float, repeats: int | None = None) -> int:
+    """How many rounds to run, the first one included.
+
+    Parameters
+    ----------
+    a_round : float
+        Seconds that a round takes.
+    left : float
+        Seconds that may pass after the first round.
+    repeats : int, optional
+        What was asked for, whatever it takes.
+    """
+    if repeats is not None:
+        return repeats
+    return min(max(1 + int(left / max(a_round, 1e-9)), FEWEST), MOST)
+
+
+def _warm_up(call: Call, clock: Callable[[], float]) -> tuple[float, int]:
+    """Call until it is warm; returns the seconds of the last call, and how many calls make a repeat."""
     started = before = clock()
     while True:
         call()
         now = clock()
         if now - started >= _WARM_UP:
-            return now - before
+            return now - before, max(1, math.ceil(_LEAST_REPEAT / max(now - before, 1e-9)))
         before = now
 
 

@@ -15,7 +15,6 @@ from tvmlab.measure.inputs import Given, make_inputs
 from tvmlab.measure.oracles import Answer, ask
 from tvmlab.measure.ulp import compare
 from tvmlab.records import OutputError, Verification
-from tvmlab.runtime import Executable, compile_module
 
 if TYPE_CHECKING:
     from tvmlab.pipeline import Model
@@ -69,10 +68,12 @@ def verify(
     """
     if stage in _NOT_RUNNABLE:
         raise CallError(f"nothing runs at stage {stage!r}: its operators have no kernels yet", mend='stage="legalize"')
+    from tvmlab import pipeline
+
     started = time.perf_counter()
     feeds = make_inputs(model.inputs, inputs, seed)
     answer = ask(model, feeds.arrays)  # first: it refuses in words what would kill the process
-    got = _executable(model, stage).run(*feeds.arrays)
+    got = pipeline.trace(model).compiled(stage).run(*feeds.arrays)
     outputs = got if isinstance(got, tuple) else (got,)
     errors, notes = _errors(model, answer, outputs)
     kinds = [tolerance_for(error.dtype) if tolerance is None else tolerance for error in errors]
@@ -96,15 +97,6 @@ def tolerance_for(dtype: str) -> float:
     if np.dtype(dtype).kind in "biu":
         return 0.0
     return TOLERANCES.get(dtype, _OTHER_FLOATS)
-
-
-def _executable(model: Model, stage: str) -> Executable:
-    from tvmlab import pipeline
-
-    trace = pipeline.trace(model)
-    if stage == "build":
-        return trace.executable
-    return compile_module(trace[stage].module)
 
 
 def _errors(model: Model, answer: Answer, outputs: tuple[Array, ...]) -> tuple[list[OutputError], list[str]]:

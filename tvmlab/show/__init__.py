@@ -5,6 +5,6 @@ Importing this room registers the pictures; `tvmlab.records` imports it when a r
 
 from __future__ import annotations
 
-from tvmlab.show import cards, diffs, doctors, models, partitions, timings, verifications
+from tvmlab.show import cards, diffs, doctors, models, partitions, timings, traces, verifications
 
-__all__ = ["cards", "diffs", "doctors", "models", "partitions", "timings", "verifications"]
+__all__ = ["cards", "diffs", "doctors", "models", "partitions", "timings", "traces", "verifications"]
