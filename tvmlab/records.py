@@ -279,7 +279,8 @@ class Timing(Record):
 
     @property
     def headline(self) -> str:
-        parts = [f"{s.name} {quantile(sorted(s.seconds), 0.5) * 1e3:.3g} ms" for s in self.sides]
+        medians = [(side.name, quantile(sorted(side.seconds), 0.5) * 1e3) for side in self.sides]
+        parts = [f"{name} {ms:,.0f} ms" if ms >= 100 else f"{name} {ms:.3g} ms" for name, ms in medians]
         return f"{self.model}, {self.threads} thread{'s' * (self.threads > 1)}: {', '.join(parts)}"
 
 
