@@ -50,16 +50,22 @@ def test_calls_of_fast_sides_are_taken_together(network):
 def test_threads_are_the_same_on_every_side_and_set_back(network, monkeypatch):
     seen = {}
 
-    def watched(model, *, optimise, threads):
-        seen.update(optimise=optimise, threads=threads, tvm=runtime.thread_count())
-        return open_session(model, optimise=optimise, threads=threads)
+    def watched(model, **options):
+        seen.update(options, tvm=runtime.thread_count())
+        return open_session(model, **options)
 
     open_session = onnx_engines.open_session
     monkeypatch.setattr("tvmlab.measure.benchmark.open_session", watched)
     before = runtime.thread_count()
     bench(network, sides=("scheduled", "onnxruntime"), repeats=1, threads=1)
-    assert seen == {"optimise": True, "threads": 1, "tvm": 1}
+    assert seen == {"optimise": True, "threads": 1, "tvm": 1, "spinning": False}
     assert runtime.thread_count() == before
+
+
+def test_the_peer_gets_the_better_of_its_two_ways_to_wait(network):
+    timing = bench(network, sides=("onnxruntime",), repeats=1)
+    waits = "which is faster here" in timing.side("onnxruntime").note
+    assert waits == (timing.threads > 1)
 
 
 def test_the_first_side_is_the_baseline(network):

@@ -44,7 +44,7 @@ def has_onnxruntime() -> bool:
     return importlib.util.find_spec("onnxruntime") is not None
 
 
-def open_session(model: onnx.ModelProto, *, optimise: bool, threads: int | None = None) -> Any:
+def open_session(model: onnx.ModelProto, *, optimise: bool, threads: int | None = None, spinning: bool = False) -> Any:
     """An onnxruntime session on the CPU.
 
     Parameters
@@ -54,6 +54,9 @@ def open_session(model: onnx.ModelProto, *, optimise: bool, threads: int | None 
         All of its optimisations, or none.
     threads : int, optional
         Threads within an operator.  Default: onnxruntime's own choice.
+    spinning : bool
+        Whether threads that wait for work within a run keep their processors busy: quicker to wake where processors
+        are idle, and in everybody's way where they are not.  Between runs they sleep.
 
     Raises
     ------
@@ -74,7 +77,8 @@ def open_session(model: onnx.ModelProto, *, optimise: bool, threads: int | None 
         if threads is not None:
             options.intra_op_num_threads = threads
             options.inter_op_num_threads = 1
-        # Its idle threads would go on spinning and take the processors from whoever is timed next.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "1" if spinning else "0")
+        # Between runs they would take the processors from whoever is timed next.
         options.add_session_config_entry("session.force_spinning_stop", "1")
         try:
             data = with_distinct_names(model).SerializeToString()
