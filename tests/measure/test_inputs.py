@@ -43,7 +43,7 @@ def test_open_dimensions_are_set_and_told():
 
 def test_pictures_are_not_tiny():
     (array,) = make_inputs([TensorInfo("x", ("batch size", 3, "h", "w"), "float32")]).arrays
-    assert array.shape == (2, 3, 32, 32)
+    assert array.shape == (2, 3, 32, 40)
 
 
 def test_given_inputs_set_open_dimensions():
@@ -71,7 +71,8 @@ def test_inputs_in_order():
         ([X], {"x": np.ones(4)}, "has 1 dimensions"),
         ([X, W], [np.ones((2, 4))], "1 inputs were given, the model takes 2: x, w"),
         ([TensorInfo("i", (2,), "int32")], {"i": np.ones(2)}, "i is float64, the model takes int32"),
-        ([TensorInfo("x", None, "float32")], None, "nothing is known of the shape of x"),
+        ([TensorInfo("x", None, "float32")], None, "the shape of x is not known"),
+        ([TensorInfo("x", (2,), "")], None, "the dtype of x is not known"),
         ([X, TensorInfo("y", ("n",), "float32")], [np.ones((2, 4)), np.ones(3)], r"y has shape \(3,\)"),
         ([TensorInfo("x", ("n / 2",), "float32")], None, "cannot be made up"),
     ],
@@ -79,6 +80,12 @@ def test_inputs_in_order():
 def test_what_does_not_fit_says_so(tensors, inputs, message):
     with pytest.raises(CallError, match=message):
         make_inputs(tensors, inputs)
+
+
+def test_what_is_not_known_can_be_given():
+    tensors = [TensorInfo("x", None, "float32"), TensorInfo("y", ("n",), ""), TensorInfo("z", ("n",), "int8")]
+    x, y, z = make_inputs(tensors, {"x": [[1, 2]], "y": np.ones(4, np.int16)}).arrays
+    assert (x.shape, x.dtype, y.dtype, z.shape) == ((1, 2), np.float32, np.int16, (4,))
 
 
 def test_a_hostile_dimension_is_only_a_name():

@@ -21,9 +21,9 @@ __all__ = ["Feeds", "make_inputs"]
 Array = NDArray[Any]
 Given = Mapping[str, Any] | Sequence[Any] | None
 
-# Different primes, so that no two dimensions agree by accident; pictures must survive a few halvings.
+# Different, so that no two dimensions agree by accident; those of pictures must survive a few halvings.
 _SIZES = (2, 3, 5, 7, 11, 13)
-_PICTURE_SIZE = 32
+_PICTURE_SIZES = (32, 40, 48)
 # Not 0, since an integer division by it kills the process; small, since integers are often indices.
 _LEAST, _MOST = 1, 3
 
@@ -54,10 +54,11 @@ def make_inputs(tensors: Sequence[TensorInfo], given: Given = None, seed: int = 
     CallError
         A given input has a wrong name, shape or dtype, or a shape cannot be made up.
     """
-    if any(tensor.shape is None for tensor in tensors):
-        unknown = next(tensor for tensor in tensors if tensor.shape is None)
-        raise CallError(f"nothing is known of the shape of {unknown.name}", mend="give it: inputs={...}")
     chosen = _by_name(tensors, given)
+    for tensor in tensors:
+        if tensor.name not in chosen and (tensor.shape is None or not tensor.dtype):
+            what = "dtype" if tensor.shape is not None else "shape"
+            raise CallError(f"the {what} of {tensor.name} is not known", mend=f"give it: inputs={{{tensor.name!r}: …}}")
     sizes: dict[str, int] = {}
     for tensor in tensors:
         if tensor.name in chosen:
@@ -68,7 +69,7 @@ def make_inputs(tensors: Sequence[TensorInfo], given: Given = None, seed: int = 
         chosen[t.name] if t.name in chosen else _random(random, _shape(t, sizes), np.dtype(t.dtype)) for t in tensors
     )
     for tensor, array in zip(tensors, arrays, strict=True):
-        if array.shape != _shape(tensor, sizes):
+        if tensor.shape is not None and array.shape != _shape(tensor, sizes):
             raise CallError(f"{tensor.name} has shape {array.shape}, but {tensor} says {_shape(tensor, sizes)}")
     made_up = ", ".join(f"{name} = {size}" for name, size in assumed.items())
     return Feeds(arrays, (f"open dimensions were set: {made_up}",) if assumed else ())
@@ -84,7 +85,7 @@ def _by_name(tensors: Sequence[TensorInfo], given: Given) -> dict[str, Array]:
         if len(given) != len(names):
             raise CallError(f"{len(given)} inputs were given, the model takes {len(names)}: {', '.join(names)}")
         given = dict(zip(names, given, strict=True))
-    dtypes = {tensor.name: np.dtype(tensor.dtype) for tensor in tensors}
+    dtypes = {tensor.name: np.dtype(tensor.dtype) if tensor.dtype else None for tensor in tensors}
     for name in given:
         if name not in dtypes:
             near = difflib.get_close_matches(str(name), names, 1)
@@ -92,7 +93,9 @@ def _by_name(tensors: Sequence[TensorInfo], given: Given) -> dict[str, Array]:
     return {name: _cast(name, np.asarray(value), dtypes[name]) for name, value in given.items()}
 
 
-def _cast(name: str, array: Array, dtype: np.dtype[Any]) -> Array:
+def _cast(name: str, array: Array, dtype: np.dtype[Any] | None) -> Array:
+    if dtype is None:
+        return array
     if array.dtype != dtype and not np.can_cast(array.dtype, dtype, "same_kind"):
         raise CallError(f"{name} is {array.dtype}, the model takes {dtype}", mend=f"{name}.astype({dtype.name!r})")
     return np.ascontiguousarray(array, dtype) if array.ndim else array.astype(dtype)
@@ -100,7 +103,8 @@ def _cast(name: str, array: Array, dtype: np.dtype[Any]) -> Array:
 
 def _bind(tensor: TensorInfo, array: Array, sizes: dict[str, int]) -> None:
     """Read open dimensions off a given array."""
-    assert tensor.shape is not None
+    if tensor.shape is None:
+        return
     if len(tensor.shape) != array.ndim:
         raise CallError(f"{tensor.name} has {array.ndim} dimensions, but {tensor} has {len(tensor.shape)}")
     for dimension, size in zip(tensor.shape, array.shape, strict=True):
@@ -116,8 +120,9 @@ def _assume(tensors: Sequence[TensorInfo], sizes: dict[str, int]) -> dict[str, i
             for name in sorted(_names(dimension)):
                 if name not in sizes:
                     picture = len(tensor.shape or ()) >= 4 and position >= 2
-                    plain = _SIZES[len(assumed) % len(_SIZES)]
-                    sizes[name] = assumed[name] = _PICTURE_SIZE if picture else plain
+                    choice = _PICTURE_SIZES if picture else _SIZES
+                    taken = sum(size in choice for size in assumed.values())
+                    sizes[name] = assumed[name] = choice[taken % len(choice)]
     return assumed
 
 
