@@ -43,7 +43,7 @@ def run_rounds(
     Parameters
     ----------
     calls : mapping of str to callable
-        The sides.  Each was called once before.
+        The sides.  Those that take less than a second are warmed up first.
     repeats : int, optional
         Rounds.  Default: as many as fit into `budget`, but 3 to 51.
     budget : float
@@ -74,7 +74,7 @@ def run_rounds(
         shuffle(order)
         for name in order:
             once, times[name] = _warm_up(calls[name], clock)
-            # A second call of a slow side would cost more than it tells.
+            # For a slow side, what a first call costs more is little, and a second one much.
             seconds[name].append(once if once >= _SLOW else _repeat(calls[name], times[name], clock))
         spent = clock() - started
         rounds = how_many(sum(seconds[name][0] * times[name] for name in calls), budget - spent, repeats)

@@ -150,15 +150,19 @@ class Executable:
         signature = self._signature(function)
         tensors = _new_slot(_checked(signature, arrays)).tensors
         entry = self._functions[function]
-        try:
-            entry(*tensors)
-        except Exception as error:
-            raise _failure(signature, arrays, error) from error
-        return lambda: entry(*tensors)
+
+        def call() -> Any:
+            try:
+                return entry(*tensors)
+            except Exception as error:
+                raise _failure(signature, arrays, error) from error
+
+        return call
 
     def time(self, *arrays: Any, function: str = "main", repeats: int = 5) -> tuple[float, ...]:
         """Seconds of each of `repeats` runs, after one run to warm up."""
         call = self.bind(*arrays, function=function)
+        call()
         seconds = []
         for _ in range(repeats):
             started = time.perf_counter()

@@ -95,8 +95,10 @@ def diff(lines: list[str], hidden: int = 0, rest: str = "") -> Html:
     rest : str
         What to write to see them.
     """
-    more = [muted(f"… {hidden:,} more lines: {rest}")] if hidden else []
-    return tag("pre", *(_diff_line(line) for line in lines), *more, style=_PAPER)
+    more = ["\n", muted(f"… {hidden:,} more lines: {rest}")] if hidden else []
+    # As wide as its longest line, so that colours reach as far as one can scroll.
+    wide = tag("span", *(_diff_line(line) for line in lines), style="display:inline-block;min-width:100%")
+    return tag("pre", wide, *more, style=_PAPER)
 
 
 def _diff_line(line: str) -> Html:
