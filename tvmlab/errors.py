@@ -17,6 +17,7 @@ __all__ = [
     "CallError",
     "CellError",
     "ComputeError",
+    "GraphError",
     "LoadError",
     "Location",
     "NameRefused",
@@ -137,6 +138,10 @@ class ComputeError(TvmlabError):
 
 class CallError(TvmlabError):
     """An operator is called with the wrong number or kind of arguments."""
+
+
+class GraphError(TvmlabError):
+    """What is given to the fuser is no graph, or names nothing in it."""
 
 
 class LoadError(TvmlabError):

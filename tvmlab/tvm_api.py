@@ -265,3 +265,12 @@ def import_onnx_graph(
 
     importer = Importer()
     return importer.from_onnx(graph, opset), importer.results
+
+
+def typed_global_var(name: str, kind: Any) -> Any:
+    """The name of a function, with a type; only a block builder gives it one otherwise."""
+    from tvm import ir, relax
+
+    variable = ir.GlobalVar(name)
+    relax.expr._update_type(variable, kind)
+    return variable

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from tvmlab.fusion.graph import Edge, Graph, Kind
+from tvmlab.fusion.grouping import Grouping
 from tvmlab.fusion.onnx_graph import OnnxGraph, label
+from tvmlab.fusion.partition import (
+    partition,
+)  # hides the module of that name, which nobody needs to import from outside
 from tvmlab.fusion.rewrites import clean_up
 
-__all__ = ["OnnxGraph", "clean_up", "label"]
+__all__ = ["Edge", "Graph", "Grouping", "Kind", "OnnxGraph", "clean_up", "label", "partition"]

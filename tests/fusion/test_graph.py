@@ -1,0 +1,52 @@
+"""Graphs: what is read by whom, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tvmlab.errors import GraphError
+from tvmlab.fusion import Edge, Graph, Kind
+
+
+def test_edges_come_by_consumer_and_operand_and_keep_duplicates():
+    graph = Graph.from_kinds([2, 0, 0], [[-1], [0, 0], [-1, 1, 0]])
+    assert list(graph.edges()) == [Edge(0, 0, 1, 0), Edge(0, 0, 1, 1), Edge(1, 0, 2, 1), Edge(0, 0, 2, 2)]
+    assert [graph.readers(node) for node in range(3)] == [[1, 1, 2], [2], []]
+
+
+def test_kinds_may_be_numbers_or_names_of_either_sort():
+    graph = Graph.from_kinds([Kind.OEF, 0, "opaque", "kBroadcast"], [[-1], [0], [1], [2]])
+    assert list(graph.kinds) == [4, 0, 8, 1]
+    assert Kind.of("inj").title == "kInjective"
+
+
+def test_an_empty_graph_is_a_graph():
+    graph = Graph.from_kinds([], [])
+    assert (len(graph), list(graph.edges())) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("kinds", "inputs", "external", "complaint"),
+    [
+        ([0, 0], [[-1], [1]], (), "node 1 reads node 1, which does not come before it"),
+        ([0, 0], [[1], [-1]], (), "node 0 reads node 1, which does not come before it"),
+        ([0, 5], [[-1], [0]], (), "5 is no kind"),
+        (["elm"], [[-1]], (), "'elm' is no kind"),
+        ([0, 0], [[-1]], (), "2 kinds, 1 lists of inputs"),
+        ([0], [[-1]], (3,), "no node 3 whose value could escape"),
+        ([0], [[7]], (), "node 0 reads node 7"),
+    ],
+)
+def test_what_is_no_graph_is_refused(kinds, inputs, external, complaint):
+    with pytest.raises(GraphError, match=complaint):
+        Graph.from_kinds(kinds, inputs, external)
+
+
+def test_nodes_are_found_by_number_and_by_label():
+    graph = Graph.from_kinds([0, 0], [[-1], [0]], labels=["conv1", "relu1"])
+    assert (graph.index("relu1"), graph.index(0), graph.label(1)) == (1, 0, "relu1")
+    with pytest.raises(GraphError, match="no node 'relu2'") as refused:
+        graph.index("relu2")
+    assert refused.value.mend == "did you mean 'relu1'?"
+    with pytest.raises(GraphError, match="no node 2"):
+        graph.index(2)

@@ -1,0 +1,270 @@
+"""The graph that is partitioned: nodes with a kind each, and who reads whose value.
+
+Nodes are numbered in topological order, so that an edge always leads from a smaller number to a larger one.
+Parameters, weights and other constants are leaves: no kernel computes them, so they are no nodes.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tvmlab.errors import GraphError
+
+__all__ = ["Edge", "Graph", "Kind"]
+
+Indices = NDArray[np.int32]
+
+
+class Kind(enum.IntEnum):
+    """How an operator computes an element of its output from its inputs; the numbers are TVM's, and are compared."""
+
+    ELEM = 0
+    """From the elements at the same place: ``relu``, ``a + b`` of equal shapes."""
+    BCAST = 1
+    """From elements whose place is the output's with axes left out: adding a row to a matrix."""
+    INJ = 2
+    """From one element at some other place: ``transpose``, ``reshape``, ``concat``."""
+    REDUCE = 3
+    """From a whole range of elements: ``sum``, ``max``."""
+    OEF = 4
+    """Too complex to be put into another kernel, but its *output* may be changed element by element: ``conv2d``."""
+    TUPLE = 7
+    """Several values as one."""
+    OPAQUE = 8
+    """Unknown: stays alone."""
+
+    @property
+    def title(self) -> str:
+        """TVM's name of it."""
+        return _TITLES[self]
+
+    @classmethod
+    def of(cls, given: Kind | int | str) -> Kind:
+        """The kind with a number, a short name (``"elem"``) or TVM's name (``"kElemWise"``).
+
+        Raises
+        ------
+        GraphError
+            There is none.
+        """
+        if isinstance(given, str):
+            known = {**{kind.name.lower(): kind for kind in cls}, **{title: kind for kind, title in _TITLES.items()}}
+            if given in known:
+                return known[given]
+        elif given in cls.__members__.values():
+            return cls(given)
+        names = ", ".join(f"{kind.name.lower()} ({kind.value})" for kind in cls)
+        raise GraphError(f"{given!r} is no kind of operator", mend=f"the kinds are {names}")
+
+
+_TITLES = {
+    Kind.ELEM: "kElemWise",
+    Kind.BCAST: "kBroadcast",
+    Kind.INJ: "kInjective",
+    Kind.REDUCE: "kCommReduce",
+    Kind.OEF: "kOutEWiseFusable",
+    Kind.TUPLE: "kTuple",
+    Kind.OPAQUE: "kOpaque",
+}
+
+
+class Edge(NamedTuple):
+    """One use of a value: output `output` of node `producer` is operand `input` of node `consumer`."""
+
+    producer: int
+    output: int
+    consumer: int
+    input: int
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Nodes and edges; make one with `Graph.from_kinds` or with a reader.
+
+    Parameters
+    ----------
+    kinds : bytes
+        The `Kind` of each node.
+    producers, outputs, consumers, inputs : ndarray of int32, shape (edges,)
+        The edges, by consumer and then by operand.  An operand that is given twice is two edges.
+    external : bytes
+        1 for each node whose value is also needed outside of the graph, else 0.
+    labels : tuple of str
+        What people call the nodes, each name once; empty if they have no names but their numbers.
+    computes : bytes
+        0 for nodes that only rename or select a value, and so are no kernel of their own; empty: all compute.
+    """
+
+    kinds: bytes
+    producers: Indices = field(repr=False)
+    outputs: Indices = field(repr=False)
+    consumers: Indices = field(repr=False)
+    inputs: Indices = field(repr=False)
+    external: bytes = field(repr=False)
+    labels: tuple[str, ...] = field(default=(), repr=False)
+    computes: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def from_kinds(
+        cls,
+        kinds: Iterable[Kind | int | str],
+        inputs: Iterable[Sequence[int]],
+        external: Iterable[int] = (),
+        *,
+        labels: Iterable[str] = (),
+    ) -> Graph:
+        """Make a graph of nodes with one output each.
+
+        Parameters
+        ----------
+        kinds : iterable of Kind, int or str
+            Kind of each node, in topological order.
+        inputs : iterable of sequence of int
+            For each node, the nodes whose values it reads, in the order of its operands; a negative number is a
+            parameter or constant.
+        external : iterable of int
+            Nodes whose value escapes: outputs of the graph.
+        labels : iterable of str
+            Names of the nodes; default: their numbers.
+
+        Raises
+        ------
+        GraphError
+            A number is no kind, or an input is not a node that comes before.
+        """
+        given = list(kinds)
+        codes = _codes(given)
+        operands = list(inputs)
+        counts = np.fromiter(map(len, operands), np.int32, len(operands))
+        producers = np.fromiter(itertools.chain.from_iterable(operands), np.int32, int(counts.sum()))
+        consumers = np.repeat(np.arange(len(operands), dtype=np.int32), counts)
+        starts = np.repeat(np.cumsum(counts, dtype=np.int32) - counts, counts)
+        positions = np.arange(len(producers), dtype=np.int32) - starts
+        real = producers >= 0
+        if not real.all():
+            producers, consumers, positions = producers[real], consumers[real], positions[real]
+        outputs = np.zeros_like(producers)
+        return cls.of_edges(
+            codes, producers, outputs, consumers, positions, external, tuple(labels), nodes=len(operands)
+        )
+
+    @classmethod
+    def of_edges(
+        cls,
+        kinds: bytes,
+        producers: Indices,
+        outputs: Indices,
+        consumers: Indices,
+        inputs: Indices,
+        external: Iterable[int],
+        labels: tuple[str, ...] = (),
+        computes: bytes = b"",
+        *,
+        nodes: int | None = None,
+    ) -> Graph:
+        """Make a graph of edges, checked.
+
+        Raises
+        ------
+        GraphError
+            The parts do not fit together, or an edge does not lead from a node to a later one.
+        """
+        count = len(kinds)
+        if count != (count if nodes is None else nodes) or (labels and len(labels) != count):
+            raise GraphError(f"{count} kinds, {nodes} lists of inputs, {len(labels)} labels", mend="one for each node")
+        backwards = np.flatnonzero(producers >= consumers)
+        if len(backwards):
+            at = int(backwards[0])
+            raise GraphError(
+                f"node {consumers[at]} reads node {producers[at]}, which does not come before it",
+                where=f"operand {inputs[at]} of node {consumers[at]}",
+                mend="give the nodes in topological order; a graph with a cycle has none",
+            )
+        flags = bytearray(count)
+        for node in external:
+            if not 0 <= node < count:
+                raise GraphError(f"there is no node {node} whose value could escape", mend=f"there are {count} nodes")
+            flags[node] = 1
+        return cls(kinds, producers, outputs, consumers, inputs, bytes(flags), labels, computes)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def __repr__(self) -> str:
+        return f"<Graph: {len(self)} nodes, {len(self.producers)} edges>"
+
+    def edges(self) -> Iterator[Edge]:
+        """Every edge, by consumer and then by operand."""
+        columns = (self.producers, self.outputs, self.consumers, self.inputs)
+        return map(Edge, *(column.tolist() for column in columns))
+
+    @functools.cached_property
+    def reader_starts(self) -> Indices:
+        """Where the readers of each node start in `reader_list`, and at the end its length; shape (nodes + 1,)."""
+        starts = np.zeros(len(self) + 1, np.int32)
+        np.cumsum(np.bincount(self.producers, minlength=len(self)), out=starts[1:])
+        return starts
+
+    @functools.cached_property
+    def reader_list(self) -> Indices:
+        """Readers of node 0, then of node 1 …; who reads a value twice is there twice."""
+        return self.consumers[np.argsort(self.producers, kind="stable")]
+
+    def readers(self, node: int) -> list[int]:
+        """Who reads a node's value, in topological order; who reads it twice is there twice."""
+        start, end = self.reader_starts[node : node + 2]
+        found: list[int] = self.reader_list[start:end].tolist()
+        return found
+
+    def kind(self, node: int) -> Kind:
+        """Kind of a node."""
+        return Kind(self.kinds[node])
+
+    def label(self, node: int) -> str:
+        """What people call a node."""
+        return self.labels[node] if self.labels else str(node)
+
+    def index(self, node: int | str) -> int:
+        """The node with a number or a label.
+
+        Raises
+        ------
+        GraphError
+            There is none.
+        """
+        if isinstance(node, str):
+            if node in self._numbers:
+                return self._numbers[node]
+        elif 0 <= node < len(self):
+            return int(node)
+        close = _nearest(str(node), self._numbers)
+        raise GraphError(f"there is no node {node!r}", mend=f"did you mean {close!r}?" if close else "see .labels")
+
+    @functools.cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {label: node for node, label in enumerate(self.labels or map(str, range(len(self))))}
+
+    def kernels(self) -> int:
+        """How many nodes compute."""
+        return sum(self.computes) if self.computes else len(self)
+
+
+def _codes(given: list[Kind | int | str]) -> bytes:
+    numbers = [kind for kind in given if type(kind) is int]
+    if len(numbers) == len(given) and set(numbers) <= set(Kind.__members__.values()):
+        return bytes(numbers)  # the quick way for a million of them
+    return bytes(Kind.of(kind) for kind in given)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    import difflib
+
+    return next(iter(difflib.get_close_matches(name, itertools.islice(known, 100_000), n=1)), None)
