@@ -9,7 +9,7 @@ import pytest
 from tvmlab import pipeline, runtime
 from tvmlab.errors import BackendError, CallError, PipelineError
 from tvmlab.measure import SIDES, bench, onnx_engines
-from tvmlab.measure.benchmark import _differing, _looks_sliced, _suspicions
+from tvmlab.measure.benchmark import _Contender, _differing, _looks_sliced, _note, _suspicions
 from tvmlab.measure.rounds import Rounds
 
 
@@ -42,9 +42,10 @@ def test_every_side_in_every_round(live_network, capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_calls_of_fast_sides_are_taken_together(network):
-    (side,) = bench(network, sides=("scheduled",), repeats=1).sides
-    assert "calls a repeat" in side.note
+def test_a_note_says_how_many_calls_made_a_repeat():
+    contender = _Contender(lambda: (), "7 kernels")
+    assert _note(contender, 1) == "7 kernels"
+    assert _note(contender, 1200) == "7 kernels; 1,200 calls a repeat"
 
 
 def test_threads_are_the_same_on_every_side_and_set_back(network, monkeypatch):

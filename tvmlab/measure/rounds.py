@@ -103,14 +103,14 @@ def how_many(a_round: float, left: float, repeats: int | None = None) -> int:
 
 
 def _warm_up(call: Call, clock: Callable[[], float]) -> tuple[float, int]:
-    """Call until it is warm; returns the seconds of the last call, and how many calls make a repeat."""
+    """Call until it is warm; returns the seconds of the quickest call, and how many calls make a repeat."""
     started = before = clock()
-    while True:
+    once = math.inf
+    while before - started < _WARM_UP:
         call()
         now = clock()
-        if now - started >= _WARM_UP:
-            return now - before, max(1, math.ceil(_LEAST_REPEAT / max(now - before, 1e-9)))
-        before = now
+        once, before = min(once, now - before), now
+    return once, max(1, math.ceil(_LEAST_REPEAT / max(once, 1e-9)))
 
 
 def _repeat(call: Call, times: int, clock: Callable[[], float]) -> float:
@@ -124,7 +124,6 @@ def _repeat(call: Call, times: int, clock: Callable[[], float]) -> float:
 def _no_garbage() -> Iterator[None]:
     """Keep Python's garbage collector from running in the middle of a repeat."""
     was_on = gc.isenabled()
-    gc.collect()
     gc.disable()
     try:
         yield
