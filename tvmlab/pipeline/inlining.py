@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tvmlab.pipeline.kernel import Block, blocks_of
+from tvmlab.pipeline.kernel import Block, blocks_of, read_block
 from tvmlab.runtime.executable import first_line
 
 __all__ = ["ATTRIBUTE", "inline_kernel"]
 
 ATTRIBUTE = "tvmlab.inline"
 
-# Nodes; without a limit, a chain of squares doubles its expression at every step.
+# Loads and operations; without a limit, a chain of squares doubles its expression at every step.
 _LARGEST_EXPRESSION = 200
 
 
@@ -37,18 +37,23 @@ def inline_kernel(function: Any) -> Any:
     import tvm
 
     schedule = tvm.s_tir.Schedule(tvm.IRModule({"main": function}))
+    blocks = blocks_of(schedule)
+    left = dict(enumerate(blocks))
     decisions: list[str] = []
-    for block in blocks_of(schedule):
-        readers = [b for b in blocks_of(schedule) if any(load.buffer.same_as(block.target.buffer) for load in b.loads)]
+    for position, block in reversed(list(enumerate(blocks))):  # so that its readers are joined before a block is met
+        readers = [i for i, b in left.items() if any(load.buffer.same_as(block.target.buffer) for load in b.loads)]
         if not readers:
             continue  # it writes a result of the kernel
-        reason = _refusal(block, readers)
+        reason = _refusal(block, [left[reader] for reader in readers])
         if reason is None:
             try:
                 schedule.compute_inline(block.rv)
             except tvm.s_tir.ScheduleError as error:
                 reason = first_line(error)
-        decisions.append(f"{block.name} inlined" if reason is None else f"{block.name} kept: {reason}")
+        decisions.insert(0, f"{block.name} inlined" if reason is None else f"{block.name} kept: {reason}")
+        if reason is None:
+            del left[position]
+            left |= {reader: read_block(schedule, left[reader].rv) for reader in readers}
     if not decisions:
         return function
     return schedule.mod["main"].with_attr(ATTRIBUTE, "; ".join(decisions))
@@ -62,7 +67,7 @@ def _refusal(block: Block, readers: list[Block]) -> str | None:
         return "it writes several values"
     if not block.loads and not block.calls:
         return None  # a constant, or an index
-    if block.size * max(reader.occurrences[block.target.buffer] for reader in readers) > _LARGEST_EXPRESSION:
+    if any(r.size + block.size * r.occurrences[block.target.buffer] > _LARGEST_EXPRESSION for r in readers):
         return "its expression would grow too large"
     times = [_times(block, reader) for reader in readers]
     total = math.inf if None in times else sum(t for t in times if t is not None)

@@ -15,6 +15,7 @@ _COMPARISONS = ("EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or", "Not")
 _ARITHMETIC = frozenset(
     ["Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Max", "Min", "Select", "Cast", *_COMPARISONS]
 )
+_COUNTED = _ARITHMETIC | {"TensorLoad", "Call"}
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Block:
     calls : bool
         Whether it calls a function such as ``exp``, which has no vector form.
     size : int
-        Nodes of its expression.
+        Loads and operations in its expression.
     single : bool
         Whether it writes one element of one buffer an iteration, as a block of a tensor expression does.
     """
@@ -133,7 +134,7 @@ class _Work:
         from tvm_ffi import WalkResult
 
         kind = type(node).__name__
-        self.size += 1
+        self.size += kind in _COUNTED
         if kind == "TensorLoad":
             self.occurrences[node.source] += 1
             load = Load(node.source, tuple(node.indices))
