@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -34,20 +35,20 @@ def picture(kind: type[Record] | str) -> Callable[[_Draw], _Draw]:
 
 
 def plain(value: Any) -> Any:
-    """Turn a value into plain JSON data: dicts, lists, strings, numbers, booleans and None."""
+    """Turn a value into plain JSON data: dicts, lists, strings, finite numbers, booleans and None."""
     if isinstance(value, Record):
         return value.to_dict()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no NaN and no infinity; float() reads these back
     if isinstance(value, str | bool | int | float) or value is None:
         return value
     if isinstance(value, Sequence | set | frozenset):
         return [plain(v) for v in value]
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)
+    return plain(value.tolist()) if hasattr(value, "tolist") else str(value)
 
 
 class Record:
