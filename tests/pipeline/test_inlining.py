@@ -5,10 +5,12 @@ import numpy as np
 import pytest
 import tvm
 from tvm import relax, te, topi
+from tvm.script import tirx as T  # noqa: N812
 
 from tvmlab import pipeline
 from tvmlab.pipeline.inlining import ATTRIBUTE, inline_kernel
 from tvmlab.pipeline.kernel import blocks_of
+from tvmlab.pipeline.schedule import schedule_kernel
 
 
 def kernel(*tensors):
@@ -106,7 +108,20 @@ def test_symbolic_dimensions(rows):
     np.testing.assert_allclose(trace.executable.run(x, y[0]), want, rtol=1e-5)
 
 
-def test_a_single_block_and_foreign_functions_are_left_alone():
+@T.prim_func
+def without_blocks(a: T.handle, b: T.handle):
+    x = T.match_buffer(a, (8,), "float32")
+    y = T.match_buffer(b, (8,), "float32")
+    for i in range(8):
+        y[i] = x[i] + T.float32(1)
+
+
+def test_a_function_without_blocks_is_left_alone():
+    assert inline_kernel(without_blocks).same_as(without_blocks)
+    assert "left as it is" in str(schedule_kernel(without_blocks).attrs["tvmlab.schedule"])
+
+
+def test_a_single_block_is_left_alone():
     x = te.placeholder((8,), name="x")
     single = kernel(x, topi.exp(x))
     assert inline_kernel(single).same_as(single)
