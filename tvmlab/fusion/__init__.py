@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from tvmlab.fusion.graph import Edge, Graph, Kind
 from tvmlab.fusion.grouping import Grouping
+from tvmlab.fusion.kinds import kind
 from tvmlab.fusion.onnx_graph import OnnxGraph, label
+from tvmlab.fusion.onnx_reader import OnnxReading, read_onnx
 from tvmlab.fusion.partition import (
     partition,
 )  # hides the module of that name, which nobody needs to import from outside
 from tvmlab.fusion.rewrites import clean_up
 
-__all__ = ["Edge", "Graph", "Grouping", "Kind", "OnnxGraph", "clean_up", "label", "partition"]
+__all__ = [
+    "Edge",
+    "Graph",
+    "Grouping",
+    "Kind",
+    "OnnxGraph",
+    "OnnxReading",
+    "clean_up",
+    "kind",
+    "label",
+    "partition",
+    "read_onnx",
+]

@@ -6,6 +6,7 @@ Parameters, weights and other constants are leaves: no kernel computes them, so 
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import functools
 import itertools
@@ -194,6 +195,10 @@ class Graph:
                 raise GraphError(f"there is no node {node} whose value could escape", mend=f"there are {count} nodes")
             flags[node] = 1
         return cls(kinds, producers, outputs, consumers, inputs, bytes(flags), labels, computes)
+
+    def with_kinds(self, kinds: bytes) -> Graph:
+        """The same graph with other kinds."""
+        return dataclasses.replace(self, kinds=kinds)
 
     def __len__(self) -> int:
         return len(self.kinds)

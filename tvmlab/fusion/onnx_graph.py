@@ -19,7 +19,7 @@ from tvmlab.errors import LoadError
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
-__all__ = ["OnnxGraph", "attributes", "fresh_names", "is_standard", "label", "reads"]
+__all__ = ["OnnxGraph", "attributes", "captures", "fresh_names", "is_standard", "label", "reads"]
 
 Array = NDArray[Any]
 
@@ -66,13 +66,34 @@ class OnnxGraph:
         given = {i.name for i in graph.input}
         overridable = given & constants.keys() if model.ir_version >= _OVERRIDABLE_SINCE_IR else set()
         opsets = {o.domain: o.version for o in model.opset_import}
+        nodes = _sorted(graph)
+        made = given | constants.keys() | {name for node in nodes for name in node.output}
+        made |= {t.values.name for t in graph.sparse_initializer}
+        for output in graph.output:
+            if output.name not in made:
+                raise LoadError(
+                    f"the graph's output {output.name!r} is made by no node",
+                    mend="correct the name, or the node that should make it",
+                )
         return cls(
-            nodes=_sorted(graph),
+            nodes=nodes,
             constants=constants,
             overridable=frozenset(overridable),
             inputs=tuple(i for i in graph.input if i.name not in constants),
             outputs=tuple(graph.output),
             opset=next((opsets[d] for d in _STANDARD_DOMAINS if d in opsets), 1),
+        )
+
+    @classmethod
+    def of_inner(cls, graph: GraphProto, opset: int) -> OnnxGraph:
+        """View a graph inside of a node; what it reads from outside counts as given."""
+        return cls(
+            nodes=_sorted(graph, inner=True),
+            constants={t.name: t for t in graph.initializer},
+            overridable=frozenset(),
+            inputs=tuple(graph.input),
+            outputs=tuple(graph.output),
+            opset=opset,
         )
 
     def with_(self, nodes: Iterable[NodeProto], constants: Mapping[str, TensorProto | Array]) -> OnnxGraph:
@@ -130,24 +151,52 @@ def label(node: NodeProto) -> str:
 def reads(node: NodeProto) -> Iterator[str]:
     """Names of the values that a node reads, from inside its subgraphs too."""
     yield from (name for name in node.input if name)
+    yield from captures(node)
+
+
+def captures(node: NodeProto) -> Iterator[str]:
+    """Names that the subgraphs of a node take from outside of it, at any depth."""
+    waiting: list[tuple[GraphProto, Any]] = [(graph, None) for graph in _subgraphs(node)]
+    while waiting:
+        graph, around = waiting.pop()
+        own = {i.name for i in graph.input} | {t.name for t in graph.initializer}
+        own |= {name for inner in graph.node for name in inner.output}
+        scope = (own, around)  # what has a name here, and further out
+        read = [name for inner in graph.node for name in inner.input if name]
+        yield from (name for name in [*read, *(o.name for o in graph.output)] if not _bound(name, scope))
+        waiting += [(inner, scope) for node in graph.node for inner in _subgraphs(node)]
+
+
+def _subgraphs(node: NodeProto) -> Iterator[GraphProto]:
     for attribute in node.attribute:
-        for graph in [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs:
-            yield from _captures(graph)
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
 
 
-def _captures(graph: GraphProto) -> Iterator[str]:
-    """Names that a subgraph takes from outside."""
-    own = {i.name for i in graph.input} | {t.name for t in graph.initializer}
-    own |= {name for node in graph.node for name in node.output}
-    yield from (name for node in graph.node for name in reads(node) if name not in own)
-    yield from (o.name for o in graph.output if o.name not in own)
+def _bound(name: str, scope: Any) -> bool:
+    while scope is not None:
+        names, scope = scope
+        if name in names:
+            return True
+    return False
 
 
-def _sorted(graph: GraphProto) -> tuple[NodeProto, ...]:
+def _sorted(graph: GraphProto, *, inner: bool = False) -> tuple[NodeProto, ...]:
     """The nodes in topological order; as they stand where that is one already."""
-    makers = {name: position for position, node in enumerate(graph.node) for name in node.output if name}
     given = {i.name for i in graph.input} | {t.name for t in graph.initializer}
     given |= {t.values.name for t in graph.sparse_initializer}
+    makers: dict[str, int] = {}
+    for position, node in enumerate(graph.node):
+        for name in filter(None, node.output):
+            if name in makers or name in given:
+                other = f"node {label(graph.node[makers[name]])!r}" if name in makers else "an input or initializer"
+                raise LoadError(
+                    f"node {label(node)!r} ({node.op_type}) makes {name!r}, and so does {other}",
+                    where=f"node {position} of the graph",
+                    mend="give each value a name of its own",
+                )
+            makers[name] = position
     waits: list[int] = []
     next_nodes: list[list[int]] = [[] for _ in graph.node]
     for position, node in enumerate(graph.node):
@@ -155,7 +204,7 @@ def _sorted(graph: GraphProto) -> tuple[NodeProto, ...]:
         for name in reads(node):
             if name in makers:
                 needed.add(makers[name])
-            elif name not in given:
+            elif name not in given and not inner:
                 raise LoadError(
                     f"node {label(node)!r} ({node.op_type}) reads {name!r}, which nothing makes",
                     where=f"node {position} of the graph",

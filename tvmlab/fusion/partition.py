@@ -2,14 +2,14 @@ r"""How TVM decides which operators share a kernel: the whole algorithm, to be r
 
 A kernel that computes ``relu(conv(x))`` need not write ``conv(x)`` to memory and read it back.  To *fuse* is to put
 operators into *groups*, each of which becomes one kernel.  This file says which, for every graph just as TVM's pass
-FuseOps would.  `literally` below is the algorithm in its plainest form; `partition` gives the same groups in a
-fraction of the time (`tvmlab.fusion.quick`), and the tests hold the two and TVM against each other.
+FuseOps would.  `literally` below is the algorithm in its plainest form; `partition` gives the same groups in a fraction
+of the time (`tvmlab.fusion.quick`), and the tests hold the two and TVM against each other.
 
 
 The graph
 ---------
-Nodes are operators, numbered so that a value is computed before it is read.  Each has a *kind*, and kinds are ordered by
-how hard they are to fuse (`tvmlab.fusion.graph.Kind`)::
+Nodes are operators, numbered so that a value is computed before it is read.  Each has a *kind*, and kinds are ordered
+by how hard they are to fuse (`tvmlab.fusion.graph.Kind`)::
 
     elem 0  <  bcast 1  <  inj 2  <  reduce 3  <  oef 4  <  tuple 7  <  opaque 8
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 import re
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from tvmlab.errors import LoadError
+from tvmlab.fusion.onnx_file import decoded, find, read_bytes, refuse_far_weights
 from tvmlab.fusion.onnx_graph import OnnxGraph
 from tvmlab.pipeline.claims import refuse_false_claims
 from tvmlab.pipeline.graphs import graph
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 __all__ = ["load"]
-
-_LARGEST_FILE = 2 << 30  # bytes: protobuf reads no larger message
 
 
 def load(source: Any, *, name: str | None = None, weights: str | None = None, seed: int = 0) -> Model:
@@ -92,31 +90,17 @@ def _read_onnx(source: Any) -> ModelProto | None:
     if isinstance(source, onnx.ModelProto):
         return _checked(source, "the ModelProto")
     if isinstance(source, bytes | bytearray | memoryview):
-        return _checked(_decoded(bytes(source), "the bytes"), "the bytes")
+        return _checked(decoded(bytes(source), "the bytes"), "the bytes")
     if isinstance(source, os.PathLike) or (isinstance(source, str) and "\n" not in source):
         return _read_file(Path(source))
     return None
 
 
 def _read_file(path: Path) -> ModelProto:
-    if len(path.parts) == 1 and not path.exists():
-        path = _shipped_networks() / path if (_shipped_networks() / path).is_file() else path
+    path = find(path)
     where = str(path)
-    if path.is_dir():
-        raise LoadError("this is a directory, not an ONNX file", where, f"name a file in it: {_files_in(path)}")
-    if not path.exists():
-        raise LoadError("there is no such file", where, _nearest(path))
-    if path.stat().st_size > _LARGEST_FILE:
-        raise LoadError(
-            f"the file has {path.stat().st_size / 2**30:.1f} GiB, and ONNX reads no more than 2",
-            where,
-            "keep the weights in a file of their own: onnx.save_model(…, save_as_external_data=True)",
-        )
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise LoadError(f"the file cannot be read: {error.strerror}", where, "check its permissions") from error
-    proto = _decoded(data, where)
+    proto = decoded(read_bytes(path), where)
+    refuse_far_weights(proto, where)
     try:
         onnx.load_external_data_for_model(proto, str(path.parent))
     except Exception as error:
@@ -126,26 +110,6 @@ def _read_file(path: Path) -> ModelProto:
             "put the weights' file next to it, under the name that it says",
         ) from error
     return _checked(proto, where)
-
-
-def _shipped_networks() -> Path:
-    """The folder of the ``light_*.onnx`` networks that the onnx package ships for its own tests."""
-    return Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
-
-
-def _decoded(data: bytes, where: str) -> ModelProto:
-    if not data:
-        raise LoadError("there is nothing in it", where, "download or export the model again")
-    if data.startswith(b"version https://git-lfs"):
-        raise LoadError("this is a Git LFS pointer, not the model", where, "run git lfs pull")
-    try:
-        return onnx.load_model_from_string(data)
-    except Exception as error:  # protobuf's DecodeError
-        raise LoadError(
-            f"this is no ONNX model, or a broken one: it starts with {data[:12]!r}",
-            where,
-            "download or export the model again; a file of another framework must be exported to ONNX first",
-        ) from error
 
 
 def _checked(proto: ModelProto, where: str) -> ModelProto:
@@ -161,18 +125,6 @@ def _checked(proto: ModelProto, where: str) -> ModelProto:
 
 def _name_of(source: Any, proto: ModelProto) -> str:
     return Path(source).stem if isinstance(source, str | os.PathLike) else proto.graph.name or "model"
-
-
-def _nearest(path: Path) -> str:
-    if not path.parent.is_dir():
-        return f"there is no directory {path.parent} either"
-    close = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir()], n=1)
-    return f"did you mean {close[0]!r}?" if close else f"in that directory: {_files_in(path.parent)}"
-
-
-def _files_in(path: Path) -> str:
-    found = sorted(p.name for p in path.glob("*.onnx"))
-    return ", ".join(found[:5]) + (" …" if len(found) > 5 else "") if found else "there is no .onnx file in it"
 
 
 def _parsed(text: str) -> Any:

@@ -1,0 +1,267 @@
+"""From an ONNX model to the graph that is partitioned.
+
+Nodes of the graph are the model's nodes in topological order, without its leaves: ``Constant``, and ``ConstantOfShape``
+of a constant shape.  Values are told apart by their names, nodes by their places: names of nodes need not be unique.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from tvmlab.fusion.graph import Graph, Kind
+from tvmlab.fusion.kinds import STANDARD, Shape, Use, kind_of
+from tvmlab.fusion.onnx_file import model_proto
+from tvmlab.fusion.onnx_graph import OnnxGraph, attributes, captures, is_standard
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto, TensorProto
+
+__all__ = ["OnnxReading", "labels_of", "read_onnx"]
+
+_SMALL = 1024  # elements: constants up to here may decide shapes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OnnxReading:
+    """A model, and its graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        Its labels are those of `nodes`: a node's name if that is unique, else its first output.
+    nodes : tuple of NodeProto
+        The model's node behind each node of the graph.
+    model : ModelProto
+    view : OnnxGraph
+        All of the model's nodes in topological order, and its constants.
+    shapes : mapping of str to Shape
+        Shapes of values, as far as they are known.
+    """
+
+    graph: Graph
+    nodes: tuple[NodeProto, ...] = field(repr=False)
+    model: ModelProto = field(repr=False)
+    view: OnnxGraph = field(repr=False)
+    shapes: Mapping[str, Shape] = field(repr=False)
+    dtypes: Mapping[str, int] = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"<OnnxReading: {len(self.nodes)} nodes>"
+
+    def bodies(self) -> Iterator[tuple[str, str, Graph]]:
+        """Graphs inside of nodes (branches of If, bodies of Loop and Scan): label, attribute and the graph of each."""
+        functions = _functions(self.model)
+        opsets = _opsets(self.model)
+        for label, node in zip(self.graph.labels, self.nodes, strict=True):
+            for attribute in node.attribute:
+                for inner in [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs:
+                    view = OnnxGraph.of_inner(inner, self.view.opset)
+                    yield label, attribute.name, _graph(view, {}, opsets, functions, {})[1]
+
+
+def read_onnx(source: Any, *, kinds: Mapping[str, Kind | int | str] | None = None) -> OnnxReading:
+    """Read a model for grouping; weights are not touched.
+
+    Parameters
+    ----------
+    source : path, str, bytes or ModelProto
+    kinds : mapping, optional
+        Kinds of single nodes, by their labels, instead of what the table says; see also `tvmlab.fusion.kind`.
+
+    Raises
+    ------
+    LoadError
+        It is no model, or its nodes are no graph: they form a cycle, read what nothing makes, make a value twice.
+    """
+    model = model_proto(source)
+    view = OnnxGraph.of(model)
+    shapes, dtypes = _inferred(model, view)
+    nodes, graph = _graph(view, shapes, _opsets(model), _functions(model), kinds or {})
+    return OnnxReading(graph, nodes, model, view, shapes, dtypes)
+
+
+def labels_of(nodes: tuple[NodeProto, ...]) -> tuple[str, ...]:
+    """A label for each node, unique: its name, else its first output."""
+    outputs = [next((o for o in node.output if o), f"{node.op_type} {at}") for at, node in enumerate(nodes)]
+    counted = Counter(node.name for node in nodes)
+    labels = [
+        node.name if node.name and counted[node.name] == 1 else output
+        for node, output in zip(nodes, outputs, strict=True)
+    ]
+    while len(set(labels)) < len(labels):  # a name that is another one's output
+        counted = Counter(labels)
+        renamed = [output if counted[label] > 1 else label for label, output in zip(labels, outputs, strict=True)]
+        if renamed == labels:
+            return tuple(f"{label} {at}" for at, label in enumerate(labels))
+        labels = renamed
+    return tuple(labels)
+
+
+def _graph(
+    view: OnnxGraph,
+    shapes: Mapping[str, Shape],
+    opsets: Mapping[str, int],
+    functions: set[tuple[str, str]],
+    kinds: Mapping[str, Kind | int | str],
+) -> tuple[tuple[NodeProto, ...], Graph]:
+    reader = _Kinds(view, shapes, opsets, functions)
+    nodes = tuple(node for node in view.nodes if not reader.leaf(node))
+    labels = labels_of(nodes)
+    codes = bytearray(reader.kind(node) for node in nodes)
+    makers = {name: (at, place) for at, node in enumerate(nodes) for place, name in enumerate(node.output) if name}
+    edges = [
+        (*makers[name], at, place)
+        for at, node in enumerate(nodes)
+        for place, name in enumerate([*node.input, *captures(node)])
+        if name in makers
+    ]
+    producers, places, consumers, operands = np.ascontiguousarray(np.array(edges, np.int32).reshape(-1, 4).T)
+    outputs = view.output_names
+    external = [at for at, node in enumerate(nodes) if any(name in outputs for name in node.output if name)]
+    graph = Graph.of_edges(bytes(codes), producers, places, consumers, operands, external, labels)
+    for name, kind in kinds.items():
+        codes[graph.index(name)] = Kind.of(kind)
+    return nodes, graph if not kinds else graph.with_kinds(bytes(codes))
+
+
+class _Kinds:
+    """Kinds of a graph's nodes."""
+
+    def __init__(
+        self,
+        view: OnnxGraph,
+        shapes: Mapping[str, Shape],
+        opsets: Mapping[str, int],
+        functions: set[tuple[str, str]],
+    ) -> None:
+        self.view, self.shapes, self.opsets, self.functions = view, shapes, opsets, functions
+        self.known = set(view.constants) - view.overridable
+        self.made: dict[str, NodeProto] = {}
+        for node in view.nodes:
+            if self.leaf(node):
+                self.known.update(node.output)
+                self.made.update(dict.fromkeys(node.output, node))
+
+    def leaf(self, node: NodeProto) -> bool:
+        if not is_standard(node) or (node.domain, node.op_type) in self.functions:
+            return False
+        return node.op_type == "Constant" or (
+            node.op_type == "ConstantOfShape" and all(name in self.known for name in node.input)
+        )
+
+    def kind(self, node: NodeProto) -> Kind:
+        if (node.domain, node.op_type) in self.functions:
+            return Kind.OPAQUE
+        return kind_of(
+            Use(
+                domain=node.domain,
+                op=node.op_type,
+                opset=self.opsets.get("" if node.domain in STANDARD else node.domain, 1),
+                attributes=_small_attributes(node),
+                inputs=tuple(self.shapes.get(name) if name else None for name in node.input),
+                outputs=tuple(self.shapes.get(name) if name else None for name in node.output),
+                constant=tuple(not name or name in self.known for name in node.input),
+                present=tuple(map(bool, node.output)),
+                values=functools.partial(self._values, node),
+            )
+        )
+
+    def _values(self, node: NodeProto, position: int) -> list[float] | None:
+        """The elements of a small constant input; none of an absent one."""
+        name = node.input[position] if position < len(node.input) else ""
+        if not name:
+            return []
+        if name not in self.known:
+            return None
+        maker = self.made.get(name)
+        if maker is not None:
+            given = attributes(maker)
+            value = next((v for k, v in given.items() if k.startswith("value")), None)
+            if isinstance(value, onnx.TensorProto):
+                return _elements(value)
+            return None if value is None else np.ravel(value).tolist()
+        constant = self.view.constants[name]
+        return _elements(constant) if isinstance(constant, onnx.TensorProto) else np.ravel(constant).tolist()
+
+
+def _elements(tensor: TensorProto) -> list[float] | None:
+    if not _is_small(tensor):
+        return None
+    try:
+        return [float(v) for v in np.ravel(numpy_helper.to_array(tensor))]
+    except (ValueError, TypeError):
+        return None  # its data is not what it claims, which is told where it is needed
+
+
+def _is_small(tensor: TensorProto) -> bool:
+    local = tensor.data_location != onnx.TensorProto.EXTERNAL
+    return local and all(d >= 0 for d in tensor.dims) and math.prod(tensor.dims) <= _SMALL
+
+
+def _small_attributes(node: NodeProto) -> dict[str, Any]:
+    """A node's attributes without tensors and graphs."""
+    wanted = (onnx.AttributeProto.FLOAT, onnx.AttributeProto.INT, onnx.AttributeProto.STRING, onnx.AttributeProto.INTS)
+    return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute if a.type in wanted}
+
+
+def _functions(model: ModelProto) -> set[tuple[str, str]]:
+    return {(function.domain, function.name) for function in model.functions}
+
+
+def _opsets(model: ModelProto) -> dict[str, int]:
+    return {"" if o.domain in STANDARD else o.domain: o.version for o in model.opset_import}
+
+
+def _inferred(model: ModelProto, view: OnnxGraph) -> tuple[dict[str, Shape], dict[str, int]]:
+    """Shapes and element types of values, as far as ONNX's own inference finds them."""
+    shapes: dict[str, Shape] = {
+        name: tuple(c.dims if isinstance(c, onnx.TensorProto) else c.shape) for name, c in view.constants.items()
+    }
+    dtypes = {name: c.data_type for name, c in view.constants.items() if isinstance(c, onnx.TensorProto)}
+    try:
+        graph = onnx.shape_inference.infer_shapes(_skeleton(model, view)).graph
+    except Exception:  # noqa: BLE001 - inference is a help; a model that it fails on is grouped with fewer shapes
+        graph = model.graph
+    for info in [*graph.input, *graph.value_info, *graph.output]:
+        kind = info.type.tensor_type
+        if info.type.HasField("tensor_type") and kind.HasField("shape"):
+            shapes.setdefault(info.name, tuple(map(_dimension, kind.shape.dim)))
+        if kind.elem_type:
+            dtypes.setdefault(info.name, kind.elem_type)
+    return shapes, dtypes
+
+
+def _dimension(dimension: Any) -> int | str | None:
+    if dimension.HasField("dim_value"):
+        return int(dimension.dim_value) if dimension.dim_value >= 0 else None
+    return dimension.dim_param or None
+
+
+def _skeleton(model: ModelProto, view: OnnxGraph) -> ModelProto:
+    """The model without its weights: inputs in their place, and only small constants as they are."""
+    skeleton = onnx.ModelProto(ir_version=max(model.ir_version, 4), opset_import=model.opset_import)
+    own = _functions(model)
+    if not any((node.domain, node.op_type) in own for f in model.functions for node in f.node):
+        skeleton.functions.extend(model.functions)  # nested ones might unfold without end
+    graph = skeleton.graph
+    graph.name = "skeleton"
+    graph.input.extend(view.inputs)
+    for name, constant in view.constants.items():
+        if isinstance(constant, onnx.TensorProto) and _is_small(constant):
+            graph.initializer.append(constant)
+        elif isinstance(constant, onnx.TensorProto):
+            dims = [d if d >= 0 else None for d in constant.dims]
+            graph.input.append(onnx.helper.make_tensor_value_info(name, constant.data_type, dims))
+    graph.node.extend(view.nodes)
+    graph.value_info.extend(model.graph.value_info)
+    graph.output.extend(view.outputs)
+    return skeleton
