@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from tvm import relax
@@ -38,7 +40,7 @@ def test_operators_are_counted_and_live_ones_come_first(draw, block):
     page, plain = draw(block)
     assert "operators: showlab.half × 1matmul × 2" in page.text
     assert "matmul × 2, showlab.half (live) × 1" in plain
-    assert "def main(x: R.Tensor" in page.text
+    assert re.search(r"def main(\[n\])?\(x: R.Tensor", page.text)  # with [n] from Python 3.12 on
 
 
 def test_counts(block):

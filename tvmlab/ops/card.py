@@ -134,7 +134,7 @@ def _inferred_kind(function: Any, spec: OpSpec) -> str:
 
 
 def _body_only(script: str) -> str:
-    lines = [line for line in script.splitlines() if not line.startswith("# from")]
+    lines = [line for line in script.splitlines() if not line.startswith(("# from", "from __future__"))]
     return "\n".join(lines).strip("\n")
 
 

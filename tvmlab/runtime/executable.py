@@ -241,7 +241,7 @@ def _to_numpy(result: Any, copy: bool) -> Any:
     if isinstance(result, runtime.Tensor):
         try:
             array = np.from_dlpack(result)
-        except RuntimeError:  # a dtype that DLPack does not give to NumPy
+        except (RuntimeError, BufferError):  # a dtype that DLPack does not give to NumPy, old or new
             return result.numpy()
         return array.copy() if copy else array
     if isinstance(result, runtime.ShapeTuple):
