@@ -155,5 +155,17 @@ def test_the_fuser_knows_numpy_and_onnx_alone(tmp_path, code, offences):
     assert len(list(script("check_imports").offences(tmp_path / "tvmlab"))) == offences
 
 
+def test_modules_that_windows_lacks_may_be_imported_in_functions_alone(tmp_path):
+    package = tmp_path / "tvmlab"
+    package.mkdir()
+    code = "import os\nif os.name:\n    import fcntl\nfrom pwd import getpwuid\ndef f():\n    import resource\n"
+    (package / "module.py").write_text(code, encoding="utf-8")
+    found = list(script("check_imports").offences(package))
+    assert [line.split(":")[1:3] for line in found] == [
+        ["3", " fcntl is missing on Windows; import it in a function"],
+        ["4", " pwd.getpwuid is missing on Windows; import it in a function"],
+    ]
+
+
 def test_the_rules_hold_in_this_checkout():
     assert script("check_imports").main() == 0

@@ -1,7 +1,8 @@
-"""Check two rules that import-linter cannot state; prints each offence as ``file:line: what`` and ends with 1.
+"""Check three rules that import-linter cannot state; prints each offence as ``file:line: what`` and ends with 1.
 
 1. A private TVM name (one with a leading underscore) stands in `tvmlab/tvm_api.py` alone.
 2. `tvmlab/fusion` imports, of third parties, numpy and onnx alone.
+3. No module imports one of Python's that Windows lacks, except inside a function.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TVM = ("tvm", "tvm_ffi")
+POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 FUSION_MAY_IMPORT = {"numpy", "onnx", "tvmlab"}
 
 
@@ -25,6 +27,9 @@ def offences(package: Path) -> Iterator[str]:
             yield from (
                 f"{name}:{line}: private TVM name {what}; it belongs in tvm_api" for line, what in private(tree)
             )
+        yield from (
+            f"{name}:{line}: {what} is missing on Windows; import it in a function" for line, what in posix(tree)
+        )
         if package / "fusion" in file.parents:
             yield from (f"{name}:{line}: fusion may not import {what}" for line, what in foreign(tree))
 
@@ -76,10 +81,22 @@ def foreign(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield line, dotted
 
 
+def posix(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Modules that Windows lacks, imported where the module itself is."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = {line for function in functions for line in range(function.lineno, (function.end_lineno or 0) + 1)}
+    for line, dotted, _ in imports(tree):
+        if dotted.split(".")[0] in POSIX_ONLY and line not in inside:
+            yield line, dotted
+
+
 def main() -> int:
     """Check the checkout's package."""
     found = list(offences(ROOT / "tvmlab"))
-    print("\n".join(found) or "Private TVM names stand in tvm_api alone; the fuser knows numpy and onnx alone.")
+    print(
+        "\n".join(found)
+        or "Private TVM names stand in tvm_api alone; the fuser knows numpy and onnx alone; Windows lacks nothing."
+    )
     return 1 if found else 0
 
 
