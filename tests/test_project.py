@@ -161,7 +161,7 @@ def test_modules_that_windows_lacks_may_be_imported_in_functions_alone(tmp_path)
     code = "import os\nif os.name:\n    import fcntl\nfrom pwd import getpwuid\ndef f():\n    import resource\n"
     (package / "module.py").write_text(code, encoding="utf-8")
     found = list(script("check_imports").offences(package))
-    assert [line.split(":")[1:3] for line in found] == [
+    assert sorted(line.split(":")[1:3] for line in found) == [
         ["3", " fcntl is missing on Windows; import it in a function"],
         ["4", " pwd.getpwuid is missing on Windows; import it in a function"],
     ]
