@@ -15,6 +15,7 @@ from tvmlab.fusion import OnnxGraph, clean_up
 from tvmlab.pipeline.constants import evaluate_constants
 from tvmlab.pipeline.guarded import guarded
 from tvmlab.pipeline.inlining import inline_kernel
+from tvmlab.pipeline.layout import carry_layouts
 from tvmlab.pipeline.onnx_import import import_graph
 from tvmlab.pipeline.schedule import schedule_kernel
 from tvmlab.runtime.executable import first_line
@@ -143,8 +144,9 @@ def inline(module: Any) -> Any:
 
 
 def schedule(module: Any) -> Any:
-    """Kernels with loops that a processor likes."""
-    return _each_kernel(module, schedule_kernel, "schedule")
+    """Kernels with layouts and loops that a processor likes."""
+    carried = guarded(lambda: carry_layouts(module), _explain("schedule"))
+    return _each_kernel(carried, schedule_kernel, "schedule")
 
 
 def build(module: Any, target: Any = None) -> runtime.Executable:

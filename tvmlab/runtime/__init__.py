@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tvmlab.runtime.executable import Executable, compile_module
 from tvmlab.runtime.silence import Silence, quiet
-from tvmlab.runtime.target import host_target
+from tvmlab.runtime.target import host_target, vector_bytes
 from tvmlab.runtime.threads import set_threads, thread_count, threads
 
 __all__ = [
@@ -19,4 +19,5 @@ __all__ = [
     "set_threads",
     "thread_count",
     "threads",
+    "vector_bytes",
 ]

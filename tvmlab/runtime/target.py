@@ -8,7 +8,7 @@ from typing import Any
 
 from tvmlab.runtime.silence import quiet
 
-__all__ = ["host_target"]
+__all__ = ["host_target", "vector_bytes"]
 
 # LLVM's feature -> the flag Linux shows for it.  Only features that make LLVM emit other instructions.
 _X86_FLAGS = {
@@ -104,3 +104,13 @@ def _linux_x86_flags() -> frozenset[str] | None:
         return None
     found = next((line.partition(":")[2] for line in lines if line.startswith("flags")), None)
     return None if found is None else frozenset(found.split())
+
+
+@functools.cache
+def vector_bytes() -> int:
+    """How many bytes the vector registers of `host_target` hold."""
+    from tvm.target import codegen
+
+    with quiet():
+        features = set(map(str, codegen.llvm_get_cpu_features(host_target())))
+    return 64 if "avx512f" in features else 32 if "avx2" in features else 16

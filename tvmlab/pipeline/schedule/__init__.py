@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tvmlab.pipeline.kernel import Block, blocks_of
+from tvmlab.pipeline.schedule.convolution import packed_convolution
 from tvmlab.pipeline.schedule.loops import spatial_and_reductions
 from tvmlab.runtime.executable import first_line
 
@@ -20,7 +21,7 @@ ATTRIBUTE = "tvmlab.schedule"
 
 Rule = Callable[[Any, list[Block]], str | None]
 
-RULES: tuple[Rule, ...] = (spatial_and_reductions,)
+RULES: tuple[Rule, ...] = (packed_convolution, spatial_and_reductions)
 
 
 def schedule_kernel(function: Any) -> Any:

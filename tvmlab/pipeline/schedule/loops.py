@@ -62,10 +62,17 @@ def _reduction(schedule: Any, block: Block) -> str:
 
 
 def _parallel(schedule: Any, block: Block, loops: list[Any]) -> list[str]:
-    """Fuse loops into one that runs in parallel, if there is work enough."""
+    """Fuse the outer loops into one that runs in parallel, if there is work enough; no more than give tasks enough.
+
+    A fused loop divides its variable into the others at every turn, which the innermost of them would feel.
+    """
     if not loops or (block.iterations is not None and block.iterations < _WORTH_A_THREAD):
         return []
-    schedule.parallel(schedule.fuse(*loops) if len(loops) > 1 else loops[0])
+    count, tasks = 0, 1
+    while count < len(loops) and tasks < _ENOUGH_TASKS:
+        tasks *= extent_of(schedule.get(loops[count])) or _ENOUGH_TASKS
+        count += 1
+    schedule.parallel(schedule.fuse(*loops[:count]) if count > 1 else loops[0])
     return ["parallel"]
 
 

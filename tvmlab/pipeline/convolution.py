@@ -1,0 +1,81 @@
+"""Which block of a kernel is a convolution over images, read from its TIR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tvmlab.pipeline.kernel import Block, Load, extent_of
+
+__all__ = ["Convolution", "find_convolution", "stands_at"]
+
+_IMAGE = 4  # axes of a tensor (image, channel, row, column)
+_MULTIPLY_ADD = 5  # nodes of: accumulator + data * weight
+_WINDOW = 3  # axes that a convolution sums over: input channel, kernel row, kernel column
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A convolution of NCHW images with OIHW weights.
+
+    Parameters
+    ----------
+    block : Block
+        Its spatial axes are image, output channel, row, column; its reduction axes input channel of the group, kernel
+        row, kernel column.
+    data, weights : Load
+    """
+
+    block: Block
+    data: Load
+    weights: Load
+
+    @property
+    def out_channels(self) -> int:
+        return int(self.weights.buffer.shape[0])
+
+    @property
+    def group_inputs(self) -> int:
+        """Input channels of one group."""
+        return int(self.weights.buffer.shape[1])
+
+    @property
+    def depthwise(self) -> bool:
+        """Whether each output channel reads the one input channel of its own number."""
+        return self.group_inputs == 1 and self.groups == self.out_channels
+
+    @property
+    def group_outputs(self) -> int:
+        """Output channels of one group."""
+        return self.out_channels // self.groups
+
+    @property
+    def groups(self) -> int:
+        return int(self.data.buffer.shape[1]) // self.group_inputs
+
+
+def find_convolution(blocks: list[Block]) -> Convolution | None:
+    """The first convolution with static channels, rows and columns among some blocks."""
+    return next((found for found in map(_read, blocks) if found is not None), None)
+
+
+def _read(block: Block) -> Convolution | None:
+    if not block.single or (len(block.spatial), len(block.reduction), len(block.loads)) != (_IMAGE, _WINDOW, 2):
+        return None
+    if block.calls or block.size != _MULTIPLY_ADD or not stands_at(block.target, block.spatial):
+        return None
+    if any(extent_of(axis) is None for axis in (*block.spatial[1:], *block.reduction)):
+        return None
+    window = (block.spatial[1], *block.reduction)
+    weights = next((load for load in block.loads if stands_at(load, window)), None)
+    data = next((load for load in block.loads if load is not weights), None)
+    if weights is None or data is None or len(data.indices) != _IMAGE:
+        return None
+    return Convolution(block, data, weights)
+
+
+def stands_at(load: Load, axes: tuple[Any, ...]) -> bool:
+    """Whether a load's indices are these axes, one by one; an axis of extent 1 may stand as 0."""
+    if len(load.indices) != len(axes):
+        return False
+    return all(i.same_as(a.var) or extent_of(a) == 1 for i, a in zip(load.indices, axes, strict=True))

@@ -1,0 +1,214 @@
+"""One kernel in another layout: images in blocks of channels, weights of a convolution packed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tvmlab import runtime
+from tvmlab.pipeline.convolution import Convolution, find_convolution, stands_at
+from tvmlab.pipeline.kernel import Block, blocks_of, extent_of
+
+__all__ = ["CONVOLUTION", "Packed", "lanes_for", "pack_kernel"]
+
+CONVOLUTION = "tvmlab.convolution"
+
+Array = NDArray[Any]
+
+_IMAGE = 4
+_BYTES = {"float32": 4, "float64": 8}
+_LEAST = 4  # lanes: fewer are not worth another layout
+
+
+@dataclass(frozen=True)
+class Packer:
+    """Packs weights ``(out, in, rows, columns)`` to ``(out / lanes, in / inner, rows, columns, inner, lanes)``."""
+
+    lanes: int
+    inner: int
+
+    def __call__(self, weights: Array) -> Array:
+        out, inputs, *window = weights.shape
+        split = weights.reshape(out // self.lanes, self.lanes, inputs // self.inner, self.inner, *window)
+        packed = split.transpose(0, 2, 4, 5, 3, 1)
+        return np.ascontiguousarray(packed[..., 0, :] if self.inner == 1 else packed)
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A kernel in a layout, and how to bring its constants into it."""
+
+    function: Any
+    constants: Mapping[int, Packer] = field(default_factory=dict)
+
+
+def lanes_for(channels: int, dtype: str) -> int:
+    """How many channels stand together: as many as a vector holds, or half or a quarter of that; 0 if none divides."""
+    if dtype not in _BYTES:
+        return 0
+    lanes = runtime.vector_bytes() // _BYTES[dtype]
+    while lanes >= _LEAST:
+        if channels % lanes == 0:
+            return lanes
+        lanes //= 2
+    return 0
+
+
+def pack_kernel(function: Any, lanes: tuple[int, ...], constants: tuple[int, ...]) -> Packed | None:
+    """Bring a kernel's images into blocks of channels, and pack a convolution's weights.
+
+    Parameters
+    ----------
+    function : tvm.tirx.PrimFunc
+        Is not changed.
+    lanes : tuple of int
+        For each parameter, how many channels stand together; 0 where the layout stays.
+    constants : tuple of int
+        Positions of parameters that are known at compile time.
+
+    Returns
+    -------
+    Packed or None
+        None if TVM cannot bring the kernel into that layout.
+    """
+    import tvm
+
+    schedule = tvm.s_tir.Schedule(tvm.IRModule({"main": function}))
+    convolution = _packable(find_convolution(blocks_of(schedule)))
+    if convolution is None and not any(lanes):
+        return Packed(function)
+    try:
+        packers = _pack(schedule, lanes, convolution, constants)
+    except (tvm.s_tir.ScheduleError, ValueError, RuntimeError):
+        return None
+    return Packed(tvm.s_tir.transform.StmtSimplify()(schedule.mod)["main"], packers)
+
+
+def _packable(found: Convolution | None) -> Convolution | None:
+    """The convolution if whole vectors of output channels share their inputs, or each has its own."""
+    if found is None or not lanes_for(_vector_channels(found), str(found.weights.buffer.dtype)):
+        return None
+    return found
+
+
+def _vector_channels(convolution: Convolution) -> int:
+    """How many output channels may be spread over vectors: those of a group, or all if each is its own group."""
+    return convolution.out_channels if convolution.depthwise else convolution.group_outputs
+
+
+def _pack(
+    schedule: Any, lanes: tuple[int, ...], convolution: Convolution | None, constants: tuple[int, ...]
+) -> dict[int, Packer]:
+    if convolution is not None and _writes_parameter(schedule, convolution.block.rv):
+        schedule.cache_write(convolution.block.rv, 0, "global")
+    walks = _walks(schedule, lanes, convolution)
+    for position, count in enumerate(lanes):
+        if count:
+            _exchange(schedule, _parameters(schedule)[position], _image_map(count))
+    for block, count in walks:
+        if not _writes_parameter(schedule, block):
+            schedule.transform_layout(block, ("write", 0), _image_map(count))
+        if convolution is None or schedule.get(block).name_hint != convolution.block.name:
+            schedule.transform_block_layout(block, _walk_map(len(schedule.get(block).iter_vars), count))
+    return {} if convolution is None else _pack_weights(schedule, convolution, constants)
+
+
+def _walks(schedule: Any, lanes: tuple[int, ...], convolution: Convolution | None) -> list[tuple[Any, int]]:
+    """The blocks that walk over images element by element, each with the channels it should take together."""
+    counts = dict(zip(_parameters(schedule), lanes, strict=True))
+    vector = 0
+    if convolution is not None:
+        vector = lanes_for(_vector_channels(convolution), str(convolution.weights.buffer.dtype))
+    found = []
+    for block in blocks_of(schedule):
+        if len(block.spatial) != _IMAGE or not block.single or not stands_at(block.target, block.spatial):
+            continue
+        if any(extent_of(axis) is None for axis in block.spatial[1:]):
+            continue
+        channels = extent_of(block.spatial[1]) or 0
+        count = counts.get(block.target.buffer, lanes_for(channels, str(block.target.buffer.dtype)))
+        if convolution is not None:
+            count = _count_beside(block, convolution, counts, vector)
+        if count and channels % count == 0:
+            found.append((block.rv, count))
+    return found
+
+
+def _count_beside(block: Block, convolution: Convolution, counts: Mapping[Any, int], vector: int) -> int:
+    """Channels that a block of a convolution's kernel takes together: before it, as its data; after it, as it does."""
+    if not block.target.buffer.same_as(convolution.data.buffer):
+        return vector
+    return next((counts[load.buffer] for load in block.loads if load.buffer in counts), 0)
+
+
+def _pack_weights(schedule: Any, convolution: Convolution, constants: tuple[int, ...]) -> dict[int, Packer]:
+    """Pack the weights, and let the convolution walk over them in their order."""
+    block = convolution.block.rv
+    schedule.annotate(block, CONVOLUTION, 1)
+    lanes = lanes_for(_vector_channels(convolution), str(convolution.weights.buffer.dtype))
+    inner = _inner_inputs(schedule, convolution)
+    place = _read_place(schedule, block, convolution.weights.buffer)
+    position = next((i for i in constants if _parameters(schedule)[i].same_as(convolution.weights.buffer)), None)
+    if position is None:  # packed whenever the kernel runs
+        schedule.cache_read(block, place, "global")
+    schedule.transform_layout(block, ("read", place), _weights_map(lanes, inner))
+    schedule.transform_block_layout(block, _convolution_map(lanes, inner))
+    return {} if position is None else {position: Packer(lanes, inner)}
+
+
+def _inner_inputs(schedule: Any, convolution: Convolution) -> int:
+    """Input channels that stand together in the data, if they do so in each group; else 1."""
+    regions = schedule.get(convolution.block.rv).reads
+    data = next(r.source for r in regions if not r.source.same_as(convolution.weights.buffer))
+    inner = int(data.shape[_IMAGE]) if len(data.shape) > _IMAGE else 1
+    return inner if convolution.group_inputs % inner == 0 else 1
+
+
+def _exchange(schedule: Any, buffer: Any, places: Callable[..., Any]) -> None:
+    """Give a parameter another layout."""
+    for block in schedule.get_child_blocks(schedule.get_sblock("root")):
+        for kind, regions in (("read", schedule.get(block).reads), ("write", schedule.get(block).writes)):
+            for position, region in enumerate(regions):
+                if region.source.same_as(buffer):
+                    schedule.transform_layout(block, (kind, position), places)
+                    return
+
+
+def _read_place(schedule: Any, block: Any, buffer: Any) -> int:
+    return next(i for i, region in enumerate(schedule.get(block).reads) if region.source.same_as(buffer))
+
+
+def _parameters(schedule: Any) -> list[Any]:
+    return [p for p in schedule.mod["main"].params if hasattr(p, "shape")]
+
+
+def _writes_parameter(schedule: Any, block: Any) -> bool:
+    target = schedule.get(block).writes[0].source
+    return any(target.same_as(p) for p in _parameters(schedule))
+
+
+def _image_map(count: int) -> Callable[..., Any]:
+    return lambda n, c, h, w: (n, c // count, h, w, c % count)
+
+
+def _walk_map(axes: int, count: int) -> Any:
+    """Of a block that walks over an image and, perhaps, over a window."""
+    from tvm.tirx import IndexMap
+
+    return IndexMap.from_func(lambda n, c, h, w, *r: (n, c // count, h, w, c % count, *r), ndim=axes)
+
+
+def _weights_map(lanes: int, inner: int) -> Callable[..., Any]:
+    if inner == 1:
+        return lambda o, i, a, b: (o // lanes, i, a, b, o % lanes)
+    return lambda o, i, a, b: (o // lanes, i // inner, a, b, i % inner, o % lanes)
+
+
+def _convolution_map(lanes: int, inner: int) -> Callable[..., Any]:
+    if inner == 1:
+        return lambda n, o, y, x, i, a, b: (n, o // lanes, y, x, o % lanes, i, a, b)
+    return lambda n, o, y, x, i, a, b: (n, o // lanes, y, x, o % lanes, i // inner, a, b, i % inner)

@@ -1,0 +1,75 @@
+"""Rule for a packed convolution: a tile of columns and vectors of output channels stays in registers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlab import runtime
+from tvmlab.pipeline.kernel import Block, extent_of
+from tvmlab.pipeline.packing import CONVOLUTION
+from tvmlab.pipeline.schedule.loops import spatial_and_reductions
+
+__all__ = ["packed_convolution"]
+
+_WIDE = 64  # bytes: such a machine has 32 registers, others 16
+_SPATIAL = 5  # image, block of channels, row, column, channel of the block
+
+
+def packed_convolution(schedule: Any, blocks: list[Block]) -> str | None:
+    """Accumulate a tile in registers over the whole window, then compute what follows on it, all in parallel."""
+    convolution = next((b for b in blocks if CONVOLUTION in schedule.get(b.rv).annotations), None)
+    if convolution is None:
+        return None
+    position = blocks.index(convolution)
+    before, after = blocks[:position], blocks[position + 1 :]
+    said = [_before(schedule, block) for block in before]
+    said.append(_tile(schedule, convolution, after))
+    return "; ".join(said)
+
+
+def _before(schedule: Any, block: Block) -> str:
+    """Padding is a block of its own; a plain copy goes."""
+    if not block.arithmetic and not _conditional(schedule, block):
+        schedule.compute_inline(block.rv)
+        return f"{block.name}: inlined"
+    return spatial_and_reductions(schedule, [block]) or ""
+
+
+def _conditional(schedule: Any, block: Block) -> bool:
+    return type(schedule.get(block.rv).body.value).__name__ != "TensorLoad"
+
+
+def _tile(schedule: Any, block: Block, after: list[Block]) -> str:
+    loops = schedule.get_loops(block.rv)
+    image, channels, row, column, lane = loops[:_SPATIAL]
+    window = loops[_SPATIAL:]
+    columns, vectors = _shape(extent_of(block.spatial[3]) or 1, extent_of(block.spatial[1]) or 1)
+    outer_channels, inner_channels = schedule.split(channels, [None, vectors])
+    outer_column, inner_column = schedule.split(column, [None, columns])
+    schedule.reorder(image, outer_channels, row, outer_column, *window, inner_column, inner_channels, lane)
+    if len(after) == 1:
+        schedule.reverse_compute_at(after[0].rv, outer_column)
+        *unrolled, vector = schedule.get_loops(after[0].rv)[4:]
+        if not after[0].calls:
+            schedule.vectorize(vector)
+            for loop in unrolled:
+                schedule.unroll(loop)
+    schedule.vectorize(lane)
+    schedule.unroll(inner_channels)
+    schedule.unroll(inner_column)
+    schedule.parallel(schedule.fuse(image, outer_channels, row))
+    schedule.decompose_reduction(block.rv, window[0])
+    return f"{block.name}: tile of {columns} columns and {vectors} vectors of channels, parallel"
+
+
+def _shape(columns: int, blocks: int) -> tuple[int, int]:
+    """Columns and vectors of channels of a tile: as many accumulators as half the registers hold, 7 by 2 at best."""
+    most = 8 if runtime.vector_bytes() < _WIDE else 14
+    shapes = [(w, v) for v in (2, 1) for w in range(1, most + 1) if columns % w == 0 and blocks % v == 0]
+    return max((shape for shape in shapes if shape[0] * shape[1] <= most), key=_worth)
+
+
+def _worth(shape: tuple[int, int]) -> tuple[float, int]:
+    """Multiplications a load, with each tile's start and end counted as loads; then more vectors."""
+    width, vectors = shape
+    return width * vectors / (width + vectors + 1), vectors
