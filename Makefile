@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in $(PY) python3 python3.13 python3.12 python3.11 python
 DIR ?= tvmlab-notebooks
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lab bench notebooks lint types layers format lock clean
+.PHONY: help setup demo test browser lab bench notebooks lint types layers format lock clean
 
 help: ## this list
 	@echo "tvmlab: from a notebook cell to a fused, verified, timed kernel in a real network"
@@ -24,6 +24,9 @@ demo: setup ## an own operator in ResNet-50, fused, verified and timed; notebook
 
 test: setup ## unit tests and every tutorial in a real kernel
 	@"$(PY)" -m pytest $(ARGS)
+
+browser: setup ## the tests that drive JupyterLab in Chromium, which has to be installed
+	@"$(PY)" -m pytest -m browser $(ARGS)
 
 lab: setup ## JupyterLab on your own copy of the tutorials, in tvmlab-notebooks/
 	@"$(BIN)/tvmlab" lab "$(DIR)"
