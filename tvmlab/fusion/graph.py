@@ -200,6 +200,34 @@ class Graph:
         """The same graph with other kinds."""
         return dataclasses.replace(self, kinds=kinds)
 
+    def without_outputs(self, nodes: Iterable[int]) -> Graph:
+        """The graph in which nobody outside needs some values, and nobody at all those that nobody reads then.
+
+        Such a node stays, and reads nothing.
+        """
+        external, dead = bytearray(self.external), bytearray(len(self))
+        for node in nodes:
+            external[node] = 0
+            dead[node] = not self.readers(node)
+        operands: list[list[int]] = [[] for _ in self.kinds]
+        waits = np.diff(self.reader_starts).tolist()
+        for producer, consumer in zip(self.producers.tolist(), self.consumers.tolist(), strict=True):
+            operands[consumer].append(producer)
+        for node in reversed(range(len(self))):
+            if dead[node]:
+                for producer in operands[node]:
+                    waits[producer] -= 1
+                    dead[producer] |= not waits[producer] and not external[producer]
+        kept = np.frombuffer(bytes(dead), np.uint8)[self.consumers] == 0
+        return dataclasses.replace(
+            self,
+            producers=self.producers[kept],
+            outputs=self.outputs[kept],
+            consumers=self.consumers[kept],
+            inputs=self.inputs[kept],
+            external=bytes(external),
+        )
+
     def __len__(self) -> int:
         return len(self.kinds)
 

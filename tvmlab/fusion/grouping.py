@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import functools
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,30 +13,12 @@ from numpy.typing import NDArray
 
 from tvmlab.fusion.graph import Graph, Kind
 from tvmlab.fusion.postdom import PostDominators
+from tvmlab.fusion.reasons import Change, Decision, decision_for, decision_of, explain
+from tvmlab.fusion.rule import Rule
 
 __all__ = ["MAX_DEPTH", "Grouping", "Rule"]
 
 MAX_DEPTH = 256  # TVM's default
-
-
-class Rule(enum.IntEnum):
-    """What happened when it was a node's turn to merge into its post-dominator, in one phase."""
-
-    NOT_ITS_TURN = 0
-    """Nodes of its group's kind start no merge in this phase, or it has no post-dominator."""
-    MERGED = 1
-    ALREADY = 2
-    """It was in one group with its post-dominator already."""
-    PATH_KIND = 3
-    """Its path kind is too large."""
-    ON_THE_WAY = 4
-    """The group of an inner node has too large a kind."""
-    INTO = 5
-    """The group of the post-dominator has too large a kind."""
-    TOO_LARGE = 6
-    """The group would be too large."""
-    TUPLE_WAITS = 7
-    """Nothing is put into a tuple before its reader has taken the tuple in."""
 
 
 @contextlib.contextmanager
@@ -69,6 +50,8 @@ class Grouping:
         For each phase and node the `Rule`.
     culprits : tuple of dict
         For each phase, from a node refused by `Rule.ON_THE_WAY` to the inner node that refused.
+    without : tuple of str
+        Phases that were left out.
     """
 
     graph: Graph
@@ -78,6 +61,7 @@ class Grouping:
     group_kinds: bytes = field(repr=False)
     rules: tuple[bytearray, ...] = field(repr=False)
     culprits: tuple[dict[int, int], ...] = field(repr=False)
+    without: tuple[str, ...] = ()
 
     @functools.cached_property
     def groups(self) -> list[list[int]]:
@@ -102,3 +86,62 @@ class Grouping:
     def kind(self, node: int) -> Kind:
         """The kind of a node's group in the end."""
         return Kind(self.group_kinds[self.sinks[node]])
+
+    def group_of(self, node: int) -> list[int]:
+        """All nodes of a node's group, ascending."""
+        found: list[int] = np.flatnonzero(self.sinks == self.sinks[node]).tolist()
+        return found
+
+    def why(self, a: int | str, b: int | str) -> str:
+        """Why two nodes, by number or label, are or are not in one group, and what would change it."""
+        return explain(self, self.graph.index(a), self.graph.index(b))
+
+    def decision(self, a: int | str, b: int | str | None = None) -> Decision:
+        """The decision that put two nodes together or kept them apart; of one node, that about its post-dominator."""
+        first = self.graph.index(a)
+        return decision_of(self, first) if b is None else decision_for(self, first, self.graph.index(b))
+
+    def decisions(self) -> Iterator[Decision]:
+        """The decision about every node, in topological order."""
+        return (decision_of(self, node) for node in range(len(self.graph)))
+
+    def what_if(
+        self,
+        *,
+        kinds: Mapping[int | str, Kind | int | str] | None = None,
+        max_depth: int | None = None,
+        without: Iterable[str] = (),
+    ) -> Grouping:
+        """The groups if something were different.
+
+        Parameters
+        ----------
+        kinds : mapping, optional
+            Other kinds of nodes, by number or label.
+        max_depth : int, optional
+            Another limit of the group size.
+        without : iterable of str
+            Phases to leave out: ``"phase0"``, ``"phase1"``, ``"phase2"``.
+
+        Raises
+        ------
+        GraphError
+            There is no such node, kind or phase.
+        """
+        changed = {self.graph.index(node): Kind.of(kind) for node, kind in (kinds or {}).items()}
+        return self.changed(Change(changed, max_depth), without=(*self.without, *without))
+
+    def changed(self, change: Change, *, without: Iterable[str] = ()) -> Grouping:
+        """The groups after a change."""
+        from tvmlab.fusion.quick import group_quickly
+
+        graph = self.graph
+        if change.kinds:
+            kinds = bytearray(graph.kinds)
+            for node, kind in change.kinds.items():
+                kinds[node] = kind
+            graph = graph.with_kinds(bytes(kinds))
+        if change.unneeded:
+            graph = graph.without_outputs(change.unneeded)
+        depth = self.max_depth if change.max_depth is None else change.max_depth
+        return group_quickly(graph, depth, tuple(without) or self.without)

@@ -87,10 +87,13 @@ What follows from it
   that alone.
 * At most one anchor is in a group: the way from one anchor must be elem, and p's group kind at most bcast.
 * The order matters: of two conv2d that are added, the first takes the add, and the add's group is oef from then on.
-* Kinds and sizes of groups only grow.  So the second chance that elem and bcast nodes get in phase 1 never helps.
+* The second chance that elem and bcast nodes get in phase 1 never helps: by then groups have only become larger, and
+  what refused, a reduce, an oef or an opaque node, has not moved.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from tvmlab.fusion.graph import Graph, Kind
 from tvmlab.fusion.grouping import MAX_DEPTH, Grouping
@@ -118,11 +121,11 @@ def partition(graph: Graph, max_depth: int = MAX_DEPTH) -> Grouping:
     return group_quickly(graph, max_depth)
 
 
-def literally(graph: Graph, max_depth: int = MAX_DEPTH) -> list[list[int]]:
+def literally(graph: Graph, max_depth: int = MAX_DEPTH, phases: Iterable[int] = (0, 1, 2)) -> list[list[int]]:
     """The groups as the text above says, word for word: slow on large graphs."""
     parents, path_kinds = _post_dominators(graph)
     groups = _Groups(graph)
-    for phase in 0, 1, 2:
+    for phase in phases:
         for node, parent in enumerate(parents):
             if parent is None:
                 continue

@@ -6,8 +6,9 @@ Read `tvmlab.fusion.partition` first: rules, names and order are explained there
 * Only sinks may start a merge.  A node that is no longer the sink of its group got there in one merge with its
   post-dominator, so it is in that one's group already.
 * Where all readers of a node are one and the same, that is the post-dominator, and there are no inner nodes.
-* In phase 1 only inj and tuple nodes are tried: kinds and sizes of groups only grow, so that an elem or bcast node that
-  was refused in phase 0 would be refused again.
+* In phase 1 only inj and tuple nodes are tried, since an elem or bcast node that was refused in phase 0 would be
+  refused again: sizes only grow, and a reduce, oef or opaque node that refused starts no merge in between; a tuple
+  does, but its turn comes later.
 * Of the inner nodes there are at least as many as the longest way has.  Where that is too many already, they are not
   looked at; and else they are looked at only until one refuses or there are too many.
 * A group has an anchor just when its kind is oef: what an anchor's group is merged into is elem or bcast.
@@ -19,11 +20,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tvmlab.errors import GraphError
 from tvmlab.fusion.graph import Graph, Kind
-from tvmlab.fusion.grouping import Grouping, Rule
+from tvmlab.fusion.grouping import Grouping
 from tvmlab.fusion.postdom import post_dominators
+from tvmlab.fusion.rule import Rule
 
-__all__ = ["group_quickly"]
+__all__ = ["PHASES", "group_quickly"]
+
+PHASES = ("phase0", "phase1", "phase2")
 
 BCAST, INJ, REDUCE, OEF, TUPLE = (int(k) for k in (Kind.BCAST, Kind.INJ, Kind.REDUCE, Kind.OEF, Kind.TUPLE))
 MERGED, ALREADY, PATH_KIND = int(Rule.MERGED), int(Rule.ALREADY), int(Rule.PATH_KIND)
@@ -32,8 +37,24 @@ ON_THE_WAY, INTO, TOO_LARGE, TUPLE_WAITS = (
 )
 
 
-def group_quickly(graph: Graph, max_depth: int) -> Grouping:
-    """Groups of a graph, and by which rule each node was merged or refused in each phase."""
+def group_quickly(graph: Graph, max_depth: int, without: tuple[str, ...] = ()) -> Grouping:
+    """Groups of a graph, and by which rule each node was merged or refused in each phase.
+
+    Parameters
+    ----------
+    graph : Graph
+    max_depth : int
+    without : tuple of str
+        Phases to leave out.
+
+    Raises
+    ------
+    GraphError
+        There is no such phase.
+    """
+    unknown = sorted({*without} - {*PHASES})
+    if unknown:
+        raise GraphError(f"without={unknown[0]!r} is not known", mend=f"what can be left out is {', '.join(PHASES)}")
     tree = post_dominators(graph)
     end = len(graph)
     starts, readers = graph.reader_starts.tolist(), graph.reader_list.tolist()
@@ -47,25 +68,25 @@ def group_quickly(graph: Graph, max_depth: int) -> Grouping:
     culprits: tuple[dict[int, int], ...] = ({}, {}, {})
     inner: list[int] = []
     search = 0
-    for phase, starters in enumerate(_starters(graph, parent)):
+    for phase, starters in _starters(graph, parent, without):
         rule = rules[phase]
         for node in starters:
             into = parent[node]
             own = kind[node]
-            if phase:
-                if own == OEF:
-                    continue  # by an anchor that it took in
-                way_limit = sink_limit = INJ
-            elif own <= BCAST:
+            if own <= BCAST and phase < 2:
                 if path_kind[node] > REDUCE:
                     rule[node] = PATH_KIND
                     continue
                 way_limit, sink_limit = INJ, OEF
-            else:
+            elif own == OEF:
+                if phase:
+                    continue  # an elem node that has taken an anchor in
                 if path_kind[node]:
                     rule[node] = PATH_KIND
                     continue
                 way_limit = sink_limit = BCAST
+            else:
+                way_limit = sink_limit = INJ
             if up[node] != node:
                 rule[node] = ALREADY
                 continue
@@ -127,19 +148,25 @@ def group_quickly(graph: Graph, max_depth: int) -> Grouping:
             size[sink] += size[node]
             if own == OEF:
                 kind[sink] = OEF
-    return Grouping(graph, max_depth, tree, _sinks(up), bytes(kind), rules, culprits)
+    return Grouping(graph, max_depth, tree, _sinks(up), bytes(kind), rules, culprits, without)
 
 
-def _starters(graph: Graph, parent: list[int]) -> Iterator[list[int]]:
-    """For each phase the nodes that may start a merge in it and have a post-dominator."""
+def _starters(graph: Graph, parent: list[int], without: tuple[str, ...]) -> Iterator[tuple[int, list[int]]]:
+    """Each phase, and the nodes that may start a merge in it and have a post-dominator."""
     kinds = np.frombuffer(graph.kinds, np.uint8)
     parents = np.array(parent, np.int32)
     inside = parents < len(kinds)
-    yield np.flatnonzero(inside & ((kinds <= BCAST) | (kinds == OEF))).tolist()
-    yield np.flatnonzero(inside & ((kinds == INJ) | (kinds == TUPLE))).tolist()
-    into_tuple = inside & (kinds <= INJ)
-    into_tuple[into_tuple] = kinds[parents[into_tuple]] == TUPLE
-    yield np.flatnonzero(into_tuple).tolist()
+    if "phase0" not in without:
+        yield 0, np.flatnonzero(inside & ((kinds <= BCAST) | (kinds == OEF))).tolist()
+    if "phase1" not in without:
+        second = (kinds == INJ) | (kinds == TUPLE)
+        if "phase0" in without:
+            second |= kinds <= BCAST
+        yield 1, np.flatnonzero(inside & second).tolist()
+    if "phase2" not in without:
+        into_tuple = inside & (kinds <= INJ)
+        into_tuple[into_tuple] = kinds[parents[into_tuple]] == TUPLE
+        yield 2, np.flatnonzero(into_tuple).tolist()
 
 
 def _with_one_reader(graph: Graph) -> bytes:
