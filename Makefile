@@ -58,7 +58,7 @@ format: setup ## put the code into form
 	@"$(BIN)/ruff" check --fix-only --quiet .
 	@"$(BIN)/ruff" format .
 
-lock: setup ## requirements.lock anew, with the newest releases that pyproject.toml allows (needs uv)
+lock: ## requirements.lock anew, with the newest releases that pyproject.toml allows (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --extra lab --extra test --upgrade --quiet \
 	  --no-emit-package tvmlab --generate-hashes --custom-compile-command "make lock" --output-file requirements.lock
 
