@@ -32,13 +32,12 @@ def carry_layouts(module: Any) -> Any:
     Returns
     -------
     tvm.IRModule
-        With as many kernel calls.  The same module if it holds no convolution.
+        With as many kernel calls.
     """
-    calls = list(_calls(module["main"]))
-    seeds = {call.kernel.name_hint for call in calls if _convolves(module[call.kernel])}
-    if not seeds or _calls_elsewhere(module):
+    if _calls_elsewhere(module):
         return module
-    plan = _Plan(module, calls, seeds)
+    calls = list(_calls(module["main"]))
+    plan = _Plan(module, calls, {call.kernel.name_hint for call in calls if _convolves(module[call.kernel])})
     plan.decide()
     return plan.rewrite()
 

@@ -12,16 +12,20 @@ from numpy.typing import NDArray
 from tvmlab import runtime
 from tvmlab.pipeline.convolution import Convolution, find_convolution, stands_at
 from tvmlab.pipeline.kernel import Block, blocks_of, extent_of
+from tvmlab.pipeline.matmul import Matmul, find_matmul
 
 __all__ = ["CONVOLUTION", "Packed", "lanes_for", "pack_kernel"]
 
 CONVOLUTION = "tvmlab.convolution"
+PANEL = "tvmlab.panel"
 
 Array = NDArray[Any]
 
 _IMAGE = 4
 _BYTES = {"float32": 4, "float64": 8}
-_LEAST = 4  # lanes: fewer are not worth another layout
+_WORTH_A_PANEL = 4  # lanes
+_ROWS = 4  # with fewer, tiles need more columns
+_LEAST = 2  # lanes: still better than a scalar, in groups of few channels
 
 
 @dataclass(frozen=True)
@@ -39,11 +43,24 @@ class Packer:
 
 
 @dataclass(frozen=True)
+class PanelPacker:
+    """Packs a matrix ``(inner, columns)``, or turned ``(columns, inner)``, to ``(columns / panel, inner, panel)``."""
+
+    panel: int
+    turned: bool
+
+    def __call__(self, matrix: Array) -> Array:
+        columns_first = matrix if self.turned else matrix.T
+        panels = columns_first.reshape(-1, self.panel, columns_first.shape[1])
+        return np.ascontiguousarray(panels.transpose(0, 2, 1))
+
+
+@dataclass(frozen=True)
 class Packed:
     """A kernel in a layout, and how to bring its constants into it."""
 
     function: Any
-    constants: Mapping[int, Packer] = field(default_factory=dict)
+    constants: Mapping[int, Callable[[Array], Array]] = field(default_factory=dict)
 
 
 def lanes_for(channels: int, dtype: str) -> int:
@@ -79,13 +96,53 @@ def pack_kernel(function: Any, lanes: tuple[int, ...], constants: tuple[int, ...
 
     schedule = tvm.s_tir.Schedule(tvm.IRModule({"main": function}))
     convolution = _packable(find_convolution(blocks_of(schedule)))
-    if convolution is None and not any(lanes):
+    matmul = None if convolution is not None else _panelled(find_matmul(blocks_of(schedule)))
+    if convolution is None and matmul is None and not any(lanes):
         return Packed(function)
     try:
-        packers = _pack(schedule, lanes, convolution, constants)
+        packers: dict[int, Callable[[Array], Array]] = {}
+        if matmul is not None:
+            packers.update(_pack_panels(schedule, matmul, constants))
+        packers.update(_pack(schedule, lanes, convolution, constants))
     except (tvm.s_tir.ScheduleError, ValueError, RuntimeError):
         return None
     return Packed(tvm.s_tir.transform.StmtSimplify()(schedule.mod)["main"], packers)
+
+
+def _panelled(found: Matmul | None) -> Matmul | None:
+    """The product if its right side is one matrix whose columns make whole panels."""
+    return found if found is not None and found.plain and _panel(found) else None
+
+
+def _panel(matmul: Matmul) -> int:
+    """Columns that stand together: those of a tile."""
+    lanes = lanes_for(matmul.columns or 1, str(matmul.right.buffer.dtype))
+    if lanes < _WORTH_A_PANEL:
+        return 0
+    blocks = (matmul.columns or 1) // lanes
+    few_rows = matmul.rows is None or matmul.rows < _ROWS
+    return lanes * next(v for v in ((8, 7, 6, 5, 4, 3, 2, 1) if few_rows else (2, 3, 1)) if blocks % v == 0)
+
+
+def _pack_panels(schedule: Any, matmul: Matmul, constants: tuple[int, ...]) -> dict[int, PanelPacker]:
+    """Store the right side panel by panel, if that can be done at compile time, or if it lies the wrong way round."""
+    block, panel, turned = matmul.block.rv, _panel(matmul), matmul.turned
+    parameters = _parameters(schedule)
+    position = next((i for i in constants if parameters[i].same_as(matmul.right.buffer)), None)
+    if position is None and not turned:
+        return {}
+    place = _read_place(schedule, block, matmul.right.buffer)
+    if position is None:
+        schedule.cache_read(block, place, "global")
+    schedule.annotate(block, PANEL, panel)
+    schedule.transform_layout(block, ("read", place), _panel_map(panel, turned))
+    return {} if position is None else {position: PanelPacker(panel, turned)}
+
+
+def _panel_map(panel: int, turned: bool) -> Callable[..., Any]:
+    if turned:
+        return lambda j, k: (j // panel, k, j % panel)
+    return lambda k, j: (j // panel, k, j % panel)
 
 
 def _packable(found: Convolution | None) -> Convolution | None:

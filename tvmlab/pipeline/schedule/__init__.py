@@ -13,6 +13,8 @@ from typing import Any
 from tvmlab.pipeline.kernel import Block, blocks_of
 from tvmlab.pipeline.schedule.convolution import packed_convolution
 from tvmlab.pipeline.schedule.loops import spatial_and_reductions
+from tvmlab.pipeline.schedule.matmul import packed_matmul
+from tvmlab.pipeline.schedule.vector_math import with_vector_math
 from tvmlab.runtime.executable import first_line
 
 __all__ = ["ATTRIBUTE", "RULES", "schedule_kernel"]
@@ -21,7 +23,7 @@ ATTRIBUTE = "tvmlab.schedule"
 
 Rule = Callable[[Any, list[Block]], str | None]
 
-RULES: tuple[Rule, ...] = (packed_convolution, spatial_and_reductions)
+RULES: tuple[Rule, ...] = (packed_convolution, packed_matmul, spatial_and_reductions)
 
 
 def schedule_kernel(function: Any) -> Any:
@@ -39,9 +41,10 @@ def schedule_kernel(function: Any) -> Any:
     """
     import tvm
 
-    refused = []
+    vectorised, functions = with_vector_math(function)
+    refused: list[str] = []
     for rule in RULES:
-        schedule = tvm.s_tir.Schedule(tvm.IRModule({"main": function}))
+        schedule = tvm.s_tir.Schedule(tvm.IRModule({"main": vectorised}))
         try:
             blocks = blocks_of(schedule)
             done = rule(schedule, blocks)
@@ -49,5 +52,7 @@ def schedule_kernel(function: Any) -> Any:
             refused.append(f"{rule.__name__} refused: {first_line(error)}")
             continue
         if done is not None:
-            return schedule.mod["main"].with_attrs({ATTRIBUTE: "; ".join([*refused, done]), "tirx.is_scheduled": True})
+            rewritten = [f"{', '.join(functions)} in vectors"] if functions else []
+            said = "; ".join([*refused, *rewritten, done])
+            return schedule.mod["main"].with_attrs({ATTRIBUTE: said, "tirx.is_scheduled": True})
     return function.with_attr(ATTRIBUTE, "; ".join([*refused, "left as it is"]))
