@@ -53,18 +53,51 @@ def calls(monkeypatch):
 
         monkeypatch.setattr(api, name, function, raising=False)
 
-    for name in ("doctor", "demo", "lab", "load", "fuse", "verify", "bench"):
+    for name in ("doctor", "demo", "lab", "load", "fuse", "compare", "verify", "bench"):
         stand_in(name)
     return made
 
 
-@pytest.mark.parametrize("name", ["fuse", "verify", "bench"])
+@pytest.mark.parametrize("name", ["verify", "bench"])
 def test_a_model_is_loaded_and_the_record_printed(calls, capsys, name):
     assert main([name, "net.onnx", "--weights", "random", "--seed", "7"]) == 0
     load, then = calls
     assert (load.function, load.given, load.options) == ("load", (Path("net.onnx"),), {"weights": "random", "seed": 7})
     assert (then.function, then.given) == (name, (load,))
     assert capsys.readouterr().out == f"picture of {name} was called\n"
+
+
+def test_a_file_is_fused_as_it_is_without_tvm(calls, capsys):
+    assert main(["fuse", "net.onnx", "--max-depth", "8", "--without", "phase1"]) == 0
+    assert [call.function for call in calls] == ["fuse"]
+    assert calls[0].given == (Path("net.onnx"),)
+    assert calls[0].options == {"level": "onnx", "max_depth": 8, "without": ["phase1"]}
+    assert capsys.readouterr().out == "picture of fuse was called\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "function", "options"),
+    [
+        ("--engine tvm", "fuse", {"engine": "tvm", "level": "relax"}),
+        ("--level relax", "fuse", {"level": "relax"}),
+        ("--compare", "compare", {}),
+    ],
+)
+def test_the_kernels_of_tvm_are_fused_where_that_is_asked_for(calls, line, function, options):
+    assert main(["fuse", "net.onnx", *line.split()]) == 0
+    load, then = calls
+    assert load.function == "load"
+    assert (then.function, then.given, then.options) == (function, (load,), options)
+
+
+def test_reasons_and_json_of_a_real_file(capsys):
+    assert main(["fuse", "light_squeezenet.onnx", "--why", "n0", "n2"]) == 0
+    assert "n0 and n2 stay apart" in capsys.readouterr().out
+    assert main(["fuse", "light_squeezenet.onnx", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["kernels_before"], data["kernels_after"], data["groups"][0]) == (66, 39, ["n0", "n1"])
+    assert {label for group in data["groups"] for label in group} == set(data["kinds"])
+    assert data["kinds"]["n0"] == "oef"
 
 
 def test_defaults_are_those_of_the_api(calls):
@@ -123,7 +156,7 @@ def test_an_error_is_three_lines_on_stderr(monkeypatch, capsys):
         raise LoadError("no such file", where="net.onnx", mend="give the path of an ONNX file")
 
     monkeypatch.setattr(api, "load", fail)
-    assert main(["fuse", "net.onnx"]) == 1
+    assert main(["verify", "net.onnx"]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
@@ -138,7 +171,7 @@ def test_a_tvm_that_cannot_be_imported_is_told(monkeypatch, capsys):
         raise ImportError("libtvm.so: cannot open shared object file")
 
     monkeypatch.setattr(api, "load", fail)
-    assert main(["fuse", "net.onnx"]) == 1
+    assert main(["verify", "net.onnx"]) == 1
     assert "tvmlab doctor" in capsys.readouterr().err
 
 

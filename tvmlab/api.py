@@ -6,7 +6,7 @@ where TVM cannot be imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
     from tvmlab.ops import Op
     from tvmlab.pipeline import Model, Trace
-    from tvmlab.records import DoctorReport, Partition, StageDiff, Timing, Verification
+    from tvmlab.records import DoctorReport, Partition, PartitionDiff, StageDiff, Timing, Verification
     from tvmlab.touring import Demo
 
 __all__ = [
     "bench",
+    "compare",
     "define",
     "demo",
     "diff",
@@ -180,7 +181,7 @@ def graph_from_source(
     return pipeline.graph(function, name=name)
 
 
-def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "tvm") -> Trace:
+def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "python") -> Trace:
     """Take a model through every stage to machine code, and keep the module after each.
 
     Parameters
@@ -189,7 +190,7 @@ def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "tvm") -> Trac
         What to compile.
     cleanup : {"tvmlab", "tvm", "none"}
         Which clean-up comes first.
-    engine : {"tvm", "none"}
+    engine : {"python", "tvm", "none"}
         Who decides what to fuse.
     """
     from tvmlab import pipeline
@@ -197,11 +198,59 @@ def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "tvm") -> Trac
     return pipeline.trace(model, cleanup=cleanup, engine=engine)
 
 
-def fuse(model: Model, *, engine: str = "tvm", level: str = "relax", cleanup: str = "tvmlab") -> Partition:
-    """Which nodes of a model share a kernel, and how many kernels are left."""
+def fuse(
+    model: Any,
+    *,
+    engine: str = "python",
+    level: str = "relax",
+    cleanup: str = "tvmlab",
+    kinds: Mapping[str, Any] | None = None,
+    max_depth: int | None = None,
+    without: Sequence[str] = (),
+) -> Partition:
+    """Which nodes of a model share a kernel, and how many kernels are left.
+
+    Parameters
+    ----------
+    model : Model, or for ``level="onnx"`` also path or ModelProto
+    engine : {"python", "tvm", "none"}
+        tvmlab's own fuser, which makes the same groups as TVM's FuseOps; that; or no fusion.
+    level : {"relax", "onnx"}
+        Nodes are the kernels after legalization, or the nodes of the ONNX model as it is.
+    cleanup : {"tvmlab", "tvm", "none"}
+        Which clean-up comes first; of no effect on the level of ONNX.
+    kinds : mapping, optional
+        Other kinds of nodes, by their labels: ``{"Softmax_3": "opaque"}``.  This and what follows is for ``"python"``.
+    max_depth : int, optional
+        Another limit of the group size than 256.
+    without : sequence of str
+        Phases to leave out, such as ``"phase2"``.
+
+    Returns
+    -------
+    Partition
+        ``.why(a, b)`` gives the reasons.
+
+    Raises
+    ------
+    CallError
+        An option is unknown, or not for this engine or model.
+    GraphError
+        There is no such node, kind or phase.
+    """
+    changes: dict[str, Any] = {"kinds": kinds, "max_depth": max_depth, "without": without}
+    if level == "onnx" and engine != "tvm" and not hasattr(model, "provenance"):
+        from tvmlab import fusion
+
+        return fusion.fuse_onnx(model, engine=engine, **changes)  # without TVM
     from tvmlab import pipeline
 
-    return pipeline.fuse(model, engine=engine, level=level, cleanup=cleanup)
+    return pipeline.fuse(model, engine=engine, level=level, cleanup=cleanup, **changes)
+
+
+def compare(model: Model, *, cleanup: str = "tvmlab") -> PartitionDiff:
+    """Both engines on the level of Relax: whether tvmlab's own fuser and TVM's FuseOps agree, edge by edge."""
+    return fuse(model, cleanup=cleanup).diff(fuse(model, engine="tvm", cleanup=cleanup))
 
 
 def diff(
@@ -210,7 +259,7 @@ def diff(
     after: str = "fuse",
     *,
     cleanup: str = "tvmlab",
-    engine: str = "tvm",
+    engine: str = "python",
 ) -> StageDiff:
     """What changed between two stages of a model's trace; options are those of `trace`."""
     return trace(model, cleanup=cleanup, engine=engine).diff(before, after)

@@ -89,8 +89,22 @@ def parser() -> argparse.ArgumentParser:
     lab.add_argument("--no-browser", dest="browser", action="store_false", help="only print the address")
     lab.add_argument("--port", type=int, help="the port (8888, or the next one that is free)")
 
-    fuse = command("fuse", _fuse, "Which operators of a model share a kernel.")
+    fuse = command("fuse", _fuse, "Which operators of a model share a kernel, and why.")
     _add_model(fuse)
+    fuse.add_argument("--engine", choices=("python", "tvm", "none"), help="who decides what is fused (python)")
+    fuse.add_argument(
+        "--level",
+        choices=("onnx", "relax"),
+        help="the graph that is fused: the model's own nodes, or TVM's kernels (onnx; with engine tvm relax)",
+    )
+    fuse.add_argument("--why", nargs=2, metavar=("A", "B"), help="why two nodes do or do not share a kernel")
+    fuse.add_argument(
+        "--compare", action="store_true", help="both engines on TVM's kernels: do they agree?  Exit code 1 if not"
+    )
+    fuse.add_argument("--max-depth", type=int, metavar="N", help="another limit of the group size than 256")
+    fuse.add_argument(
+        "--without", action="append", default=[], metavar="PHASE", help="leave out a phase: phase0, phase1, phase2"
+    )
     verify = command(
         "verify", _verify, "Is the compiled model right?  Against unoptimised onnxruntime; exit code 1 if not."
     )
@@ -136,10 +150,30 @@ def _lab(directory: Path, browser: bool, port: int | None) -> Any:
     return api.lab(directory, browser=browser, port=port, progress=_progress)
 
 
-def _fuse(model: Path, weights: str | None, seed: int) -> Any:
+def _fuse(
+    model: Path,
+    weights: str | None,
+    seed: int,
+    engine: str | None,
+    level: str | None,
+    why: list[str] | None,
+    compare: bool,
+    max_depth: int | None,
+    without: list[str],
+) -> Any:
     from tvmlab import api
 
-    return api.fuse(_load(model, weights, seed))
+    if compare:
+        return api.compare(_load(model, weights, seed))
+    level = level or ("relax" if engine == "tvm" else "onnx")
+    given = {"engine": engine, "max_depth": max_depth, "without": without}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value not in (None, [])}
+    subject = model if level == "onnx" else _load(model, weights, seed)
+    record = api.fuse(subject, level=level, **options)
+    if why is None:
+        return record
+    print(record.why(*why))
+    return 0
 
 
 def _verify(model: Path, weights: str | None, seed: int) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -99,11 +99,14 @@ class Group:
         Labels of its nodes, in topological order.
     kinds : tuple of str
         Pattern kind of each node, by TVM's names (``kElemWise`` …).
+    operations : tuple of str
+        What each node does; empty where the labels say that.
     """
 
     kernel: str
     nodes: tuple[str, ...]
     kinds: tuple[str, ...]
+    operations: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,13 +118,17 @@ class Partition(Record):
     model : str
         Name of the model.
     engine : str
-        ``"tvm"`` (TVM's FuseOps) or ``"none"``.
+        ``"python"`` (tvmlab's own fuser), ``"tvm"`` (TVM's FuseOps) or ``"none"``.
     level : str
-        ``"relax"``: nodes are the kernels after legalization.
+        ``"relax"``: nodes are the kernels after legalization; ``"onnx"``: nodes are those of the ONNX model.
     groups : tuple of Group
         In the order of their last node.
     kernels_before, kernels_after : int
         Nodes that compute; groups.
+    grouping : tvmlab.fusion.Grouping or None
+        The reasons.
+    bytes_saved : int or None
+        Size of the values that are no longer written; None where shapes are not known.
     """
 
     model: str
@@ -130,10 +137,124 @@ class Partition(Record):
     groups: tuple[Group, ...]
     kernels_before: int
     kernels_after: int
+    grouping: Any = field(default=None, repr=False, compare=False)
+    bytes_saved: int | None = field(default=None, compare=False)
 
     @property
     def headline(self) -> str:
         return f"{self.model}: {self.kernels_before} → {self.kernels_after} kernels ({self.engine})"
+
+    def why(self, a: str, b: str) -> str:
+        """Why two nodes do or do not share a kernel, in one or two sentences, and what would change it.
+
+        Parameters
+        ----------
+        a, b : str
+            Labels of nodes; on the level of Relax also names of variables, or of ONNX nodes for their last kernel.
+
+        Raises
+        ------
+        GraphError
+            There is no such node.
+        """
+        return str(self.grouping.why(a, b))
+
+    def what_if(self, **changes: Any) -> Partition:
+        """The partition if something were different.
+
+        Parameters
+        ----------
+        **changes
+            ``kinds={"relu1": "opaque"}``, ``max_depth=8``, ``without=["phase1"]``.
+
+        Raises
+        ------
+        GraphError
+            There is no such node, kind or phase.
+        """
+        changed: Partition = self.grouping.what_if(**changes).record(self.model, "python", self.level)
+        return changed
+
+    def diff(self, other: Partition) -> PartitionDiff:
+        """What another partition does differently."""
+        old, new = (dict.fromkeys(group.nodes for group in part.groups) for part in (self, other))
+        return PartitionDiff(
+            model=self.model,
+            before=self.engine,
+            after=other.engine,
+            only_before=tuple(group for group in old if group not in new),
+            only_after=tuple(group for group in new if group not in old),
+            same=sum(group in new for group in old),
+            edges_apart=tuple(_edges_apart(self, other)),
+            kernels_before=self.kernels_after,
+            kernels_after=other.kernels_after,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        kinds = {node: kind for group in self.groups for node, kind in zip(group.nodes, group.kinds, strict=True)}
+        return {
+            "model": self.model,
+            "engine": self.engine,
+            "level": self.level,
+            "groups": [list(group.nodes) for group in self.groups],
+            "kernels": [group.kernel for group in self.groups],
+            "kernels_before": self.kernels_before,
+            "kernels_after": self.kernels_after,
+            "bytes_saved": self.bytes_saved,
+            "kinds": {node: SHORT_KINDS.get(kind, kind) for node, kind in kinds.items()},
+        }
+
+
+def _edges_apart(part: Partition, other: Partition) -> Iterator[tuple[str, str]]:
+    """Edges that lie inside of a group in one partition only."""
+    places = [{node: at for at, group in enumerate(some.groups) for node in group.nodes} for some in (part, other)]
+    for edge in part.grouping.graph.edges() if part.grouping is not None else ():
+        ends = tuple(part.grouping.graph.label(node) for node in (edge.producer, edge.consumer))
+        inside = {place[ends[0]] == place[ends[1]] for place in places if ends[0] in place and ends[1] in place}
+        if len(inside) > 1:
+            yield ends
+
+
+SHORT_KINDS = {
+    "kElemWise": "elem",
+    "kBroadcast": "bcast",
+    "kInjective": "inj",
+    "kCommReduce": "reduce",
+    "kOutEWiseFusable": "oef",
+    "kTuple": "tuple",
+    "kOpaque": "opaque",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class PartitionDiff(Record):
+    """Groups, by the labels of their nodes, that only one of two partitions has; and edges inside of such a group."""
+
+    model: str
+    before: str
+    after: str
+    only_before: tuple[tuple[str, ...], ...]
+    only_after: tuple[tuple[str, ...], ...]
+    same: int
+    edges_apart: tuple[tuple[str, str], ...]
+    kernels_before: int
+    kernels_after: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether the two partitions are equal."""
+        return not self.only_before and not self.only_after
+
+    @property
+    def headline(self) -> str:
+        sides = f"{self.before} and {self.after}"
+        if self.ok:
+            return f"{self.model}: {sides} agree on all {self.same} groups"
+        apart = f"{len(self.only_before)} groups against {len(self.only_after)}"
+        return f"{self.model}: {sides} agree on {self.same} groups, and have {apart} where they differ"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "ok": self.ok}
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,12 @@ CALLS = [  # a cell, and the call of the api that it makes
         {"name": "m", "weights": "random", "seed": 3},
     ),
     ("%tvm_fuse net", "fuse", ("net",), {}),
+    (
+        "%tvm_fuse net --kind a=opaque --kind b=c=elem --max-depth 8 --without phase1",
+        "fuse",
+        ("net",),
+        {"kinds": {"a": "opaque", "b=c": "elem"}, "max_depth": 8, "without": ["phase1"]},
+    ),
     ("%tvm_fuse net --engine none --level relax", "fuse", ("net",), {"engine": "none", "level": "relax"}),
     ("%tvm_fuse --cleanup=none net;", "fuse", ("net",), {"cleanup": "none"}),
     ("%tvm_diff net", "diff", ("net",), {}),

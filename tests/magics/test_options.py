@@ -14,8 +14,14 @@ from tvmlab.magics.commands import Tvmlab
 from tvmlab.magics.errors import TvmlabUsageError
 from tvmlab.magics.options import flags, parse, words
 
-USAGE = "usage: %tvm_fuse [--engine {tvm,none}] [--level {relax}] [--cleanup {tvmlab,tvm,none}] [-q] [-v VAR] MODEL"
-OPTIONS = "The options are --engine, --level, --cleanup, -q/--quiet, -v/--var; %tvm_fuse? explains them"
+USAGE = (
+    "usage: %tvm_fuse [--engine {python,tvm,none}] [--level {relax,onnx}] [--cleanup {tvmlab,tvm,none}] "
+    "[--kind NODE=KIND] [--max-depth N] [--without PHASE] [-q] [-v VAR] MODEL"
+)
+OPTIONS = (
+    "The options are --engine, --level, --cleanup, --kind, --max-depth, --without, -q/--quiet, -v/--var; "
+    "%tvm_fuse? explains them"
+)
 SLIPS = [  # a line after %tvm_fuse, what is wrong, the word at fault, and the mend
     ("net --engin tvm", "%tvm_fuse has no option --engin", "--engin", f"did you mean --engine? {OPTIONS}"),
     ("net --qiet", "%tvm_fuse has no option --qiet", "--qiet", f"did you mean --quiet? {OPTIONS}"),
@@ -26,11 +32,12 @@ SLIPS = [  # a line after %tvm_fuse, what is wrong, the word at fault, and the m
         "net --engine tvn",
         "%tvm_fuse, --engine: there is no 'tvn'",
         "tvn",
-        "did you mean tvm? It is one of tvm, none",
+        "did you mean tvm? It is one of python, tvm, none",
     ),
     ("net --engine", "%tvm_fuse, --engine: expected one argument", "", USAGE),
     ("net -v 1x", "%tvm_fuse, -v/--var: '1x' cannot be a variable's name", "1x", USAGE),
     ("net -v class", "%tvm_fuse, -v/--var: 'class' cannot be a variable's name", "class", USAGE),
+    ("net --kind relu", "%tvm_fuse, --kind: 'relu' is not NODE=KIND", "relu", USAGE),
     ("net other", "%tvm_fuse has no use for 'other'", "other", USAGE),
     ("net # why", "%tvm_fuse takes no comment on its line", "#", "put the comment on a line of its own"),
     ("'net", "%tvm_fuse: no closing quotation", "", "close the quotation"),

@@ -204,11 +204,15 @@ def test_a_lonely_batchnorm_is_two_kernels_in_one():
 
 def test_options_are_checked(small):
     model = pipeline.load(small)
-    for wrong in ({"cleanup": "both"}, {"engine": "python"}):
+    for wrong in ({"cleanup": "both"}, {"engine": "java"}):
         with pytest.raises(CallError, match="is not known"):
             pipeline.trace(model, **wrong)
-    with pytest.raises(CallError, match="level='onnx' is not known"):
-        pipeline.fuse(model, level="onnx")
+    with pytest.raises(CallError, match="level='tir' is not known"):
+        pipeline.fuse(model, level="tir")
+    with pytest.raises(CallError, match="TVM fuses on the level"):
+        pipeline.fuse(model, level="onnx", engine="tvm")
+    with pytest.raises(CallError, match='max_depth is for engine="python"'):
+        pipeline.fuse(model, engine="tvm", max_depth=3)
 
 
 def test_a_stage_that_fails_says_which(small, monkeypatch):

@@ -6,7 +6,7 @@ from tvmlab.fusion.graph import Edge, Graph, Kind
 from tvmlab.fusion.grouping import Grouping
 from tvmlab.fusion.kinds import kind
 from tvmlab.fusion.onnx_graph import OnnxGraph, label
-from tvmlab.fusion.onnx_reader import OnnxReading, read_onnx
+from tvmlab.fusion.onnx_reader import OnnxReading, fuse_onnx, read_onnx
 from tvmlab.fusion.partition import (
     partition,
 )  # hides the module of that name, which nobody needs to import from outside
@@ -20,6 +20,7 @@ __all__ = [
     "OnnxGraph",
     "OnnxReading",
     "clean_up",
+    "fuse_onnx",
     "kind",
     "label",
     "partition",

@@ -10,7 +10,7 @@ import dataclasses
 import enum
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -102,6 +102,12 @@ class Graph:
         What people call the nodes, each name once; empty if they have no names but their numbers.
     computes : bytes
         0 for nodes that only rename or select a value, and so are no kernel of their own; empty: all compute.
+    aliases : mapping of str to int
+        Other names of nodes.
+    operations : tuple of str
+        What each node does, such as ``Conv``; empty if that is not known.
+    sizes : tuple of int or None
+        How many bytes each node writes, None where that is not known; empty if it is known of none.
     """
 
     kinds: bytes
@@ -112,6 +118,9 @@ class Graph:
     external: bytes = field(repr=False)
     labels: tuple[str, ...] = field(default=(), repr=False)
     computes: bytes = field(default=b"", repr=False)
+    aliases: Mapping[str, int] = field(default_factory=dict, repr=False)
+    operations: tuple[str, ...] = field(default=(), repr=False)
+    sizes: tuple[int | None, ...] = field(default=(), repr=False)
 
     @classmethod
     def from_kinds(
@@ -283,7 +292,8 @@ class Graph:
 
     @functools.cached_property
     def _numbers(self) -> dict[str, int]:
-        return {label: node for node, label in enumerate(self.labels or map(str, range(len(self))))}
+        own = {label: node for node, label in enumerate(self.labels or map(str, range(len(self))))}
+        return {**self.aliases, **own}
 
     def kernels(self) -> int:
         """How many nodes compute."""

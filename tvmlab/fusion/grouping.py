@@ -15,6 +15,7 @@ from tvmlab.fusion.graph import Graph, Kind
 from tvmlab.fusion.postdom import PostDominators
 from tvmlab.fusion.reasons import Change, Decision, decision_for, decision_of, explain
 from tvmlab.fusion.rule import Rule
+from tvmlab.records import Group, Partition
 
 __all__ = ["MAX_DEPTH", "Grouping", "Rule"]
 
@@ -130,6 +131,34 @@ class Grouping:
         """
         changed = {self.graph.index(node): Kind.of(kind) for node, kind in (kinds or {}).items()}
         return self.changed(Change(changed, max_depth), without=(*self.without, *without))
+
+    def record(self, model: str, engine: str, level: str) -> Partition:
+        """The partition as a record; nodes that compute nothing are left out, and so are groups of such nodes alone.
+
+        Parameters
+        ----------
+        model, engine, level : str
+            See `tvmlab.records.Partition`.
+        """
+        graph = self.graph
+        groups = []
+        for nodes in self.groups:
+            members = [node for node in nodes if not graph.computes or graph.computes[node]]
+            if members:
+                names = [graph.operations[node] if graph.operations else graph.label(node) for node in members]
+                kernel = "fused_" + "_".join(names) if len(names) > 1 else names[0]
+                labels = tuple(graph.label(node) for node in members)
+                groups.append(Group(kernel, labels, tuple(graph.kind(node).title for node in members), tuple(names)))
+        return Partition(model, engine, level, tuple(groups), graph.kernels(), len(groups), self, self.bytes_saved())
+
+    def bytes_saved(self) -> int | None:
+        """Size of the values that stay inside of groups; None if one of them is not known."""
+        graph = self.graph
+        inner = [node for node, sink in enumerate(self.sinks.tolist()) if node != sink]
+        sizes = [
+            graph.sizes[node] if graph.sizes else None for node in inner if not graph.computes or graph.computes[node]
+        ]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
 
     def changed(self, change: Change, *, without: Iterable[str] = ()) -> Grouping:
         """The groups after a change."""

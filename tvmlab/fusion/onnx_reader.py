@@ -6,11 +6,14 @@ of a constant shape.  Values are told apart by their names, nodes by their place
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
+import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,14 +21,17 @@ import onnx
 from onnx import numpy_helper
 
 from tvmlab.fusion.graph import Graph, Kind
+from tvmlab.fusion.grouping import MAX_DEPTH
 from tvmlab.fusion.kinds import STANDARD, Shape, Use, kind_of
 from tvmlab.fusion.onnx_file import model_proto
 from tvmlab.fusion.onnx_graph import OnnxGraph, attributes, captures, is_standard
+from tvmlab.fusion.partition import partition
+from tvmlab.records import Partition
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
 
-__all__ = ["OnnxReading", "labels_of", "read_onnx"]
+__all__ = ["OnnxReading", "fuse_onnx", "labels_of", "read_onnx"]
 
 _SMALL = 1024  # elements: constants up to here may decide shapes
 
@@ -86,6 +92,8 @@ def read_onnx(source: Any, *, kinds: Mapping[str, Kind | int | str] | None = Non
     view = OnnxGraph.of(model)
     shapes, dtypes = _inferred(model, view)
     nodes, graph = _graph(view, shapes, _opsets(model), _functions(model), kinds or {})
+    sizes = tuple(_bytes_written(node, shapes, dtypes) for node in nodes)
+    graph = dataclasses.replace(graph, sizes=sizes)
     return OnnxReading(graph, nodes, model, view, shapes, dtypes)
 
 
@@ -130,7 +138,59 @@ def _graph(
     graph = Graph.of_edges(bytes(codes), producers, places, consumers, operands, external, labels)
     for name, kind in kinds.items():
         codes[graph.index(name)] = Kind.of(kind)
-    return nodes, graph if not kinds else graph.with_kinds(bytes(codes))
+    aliases = {name: at for name, (at, _) in makers.items() if name not in labels}
+    operations = tuple(node.op_type for node in nodes)
+    return nodes, dataclasses.replace(graph, kinds=bytes(codes), aliases=aliases, operations=operations)
+
+
+def _bytes_written(node: NodeProto, shapes: Mapping[str, Shape], dtypes: Mapping[str, int]) -> int | None:
+    total = 0
+    for name in filter(None, node.output):
+        shape, dtype = shapes.get(name), dtypes.get(name)
+        if shape is None or dtype is None or not all(isinstance(d, int) for d in shape):
+            return None
+        try:
+            item = onnx.helper.tensor_dtype_to_np_dtype(dtype).itemsize
+        except KeyError:
+            return None
+        total += math.prod(d for d in shape if isinstance(d, int)) * item
+    return total
+
+
+def fuse_onnx(
+    source: Any,
+    *,
+    name: str | None = None,
+    engine: str = "python",
+    table: Mapping[str, Kind | int | str] | None = None,
+    kinds: Mapping[int | str, Kind | int | str] | None = None,
+    max_depth: int | None = None,
+    without: Sequence[str] = (),
+) -> Partition:
+    """Which nodes of an ONNX model, as it is, share a kernel.
+
+    Parameters
+    ----------
+    source : path, str, bytes or ModelProto
+    name : str, optional
+        What to call the model.
+    engine : {"python", "none"}
+    table : mapping, optional
+        Kinds of nodes that the table does not know, by their labels.
+    kinds, max_depth, without
+        See `Grouping.what_if`.
+
+    Raises
+    ------
+    LoadError, GraphError
+    """
+    reading = read_onnx(source, kinds=table)
+    if name is None:
+        name = Path(source).stem if isinstance(source, str | os.PathLike) else reading.model.graph.name or "model"
+    grouping = partition(reading.graph, MAX_DEPTH if engine == "python" else 0)
+    if kinds or max_depth or without:
+        grouping = grouping.what_if(kinds=kinds, max_depth=max_depth, without=without)
+    return grouping.record(name, engine, "onnx")
 
 
 class _Kinds:

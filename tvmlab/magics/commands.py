@@ -27,7 +27,7 @@ from traitlets import Bool, Int
 from tvmlab.errors import TvmlabError
 from tvmlab.magics import backend, cell
 from tvmlab.magics.errors import TvmlabUsageError
-from tvmlab.magics.options import identifier, parse
+from tvmlab.magics.options import identifier, node_and_kind, parse
 from tvmlab.magics.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ SEED = argument("--seed", type=int, metavar="N", help="Seed of the random number
 CLEANUP = argument(
     "--cleanup", choices=("tvmlab", "tvm", "none"), help="Which clean-up of the model runs before the stages."
 )
-ENGINE = argument("--engine", choices=("tvm", "none"), help="Who decides what is fused.")
+ENGINE = argument("--engine", choices=("python", "tvm", "none"), help="Who decides what is fused.")
 STAGES = ("import", "legalize", "annotate", "fuse", "inline", "schedule", "build")
 SIDES = ("unfused", "fused", "scheduled", "onnxruntime")
 DISPLAY = (
@@ -201,11 +201,23 @@ class Tvmlab(Magics):
     @command(
         MODEL,
         ENGINE,
-        argument("--level", choices=("relax",), help="The graph that is fused."),
+        argument("--level", choices=("relax", "onnx"), help="The graph that is fused."),
         CLEANUP,
+        argument(
+            "--kind",
+            dest="kinds",
+            type=node_and_kind,
+            action="append",
+            metavar="NODE=KIND",
+            help="Another kind of a node, such as relu1=opaque.",
+        ),
+        argument("--max-depth", type=int, metavar="N", help="Another limit of the group size than 256."),
+        argument("--without", action="append", metavar="PHASE", help="Leave out a phase: phase0, phase1, phase2."),
     )
     def tvm_fuse(self, model: Any, **options: Any) -> Any:
         """Fuse a model: which operators share a kernel, before and after."""
+        if "kinds" in options:
+            options["kinds"] = dict(options["kinds"])
         return backend.api().fuse(model, **options)
 
     @command(

@@ -14,7 +14,7 @@ from IPython.core.error import UsageError
 from tvmlab.errors import Location
 from tvmlab.magics.errors import TvmlabUsageError, nearest
 
-__all__ = ["flags", "identifier", "parse", "words"]
+__all__ = ["flags", "identifier", "node_and_kind", "parse", "words"]
 
 Where = Callable[[str], Location | None]
 
@@ -26,6 +26,14 @@ def identifier(text: str) -> str:
     if not text.isidentifier() or keyword.iskeyword(text):
         raise argparse.ArgumentTypeError(f"{text!r} cannot be a variable's name")
     return text
+
+
+def node_and_kind(text: str) -> tuple[str, str]:
+    """The type of an option that gives a node another kind: the node's label and the kind."""
+    node, equals, kind = text.rpartition("=")
+    if not (node and equals and kind):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NODE=KIND")
+    return node, kind
 
 
 def flags(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tvmlab.records import Group
 
-__all__ = ["KINDS", "groups_of"]
+__all__ = ["KINDS", "callee", "groups_of", "labels_of_calls"]
 
 KINDS = {
     0: "kElemWise",
@@ -60,14 +60,14 @@ class _Nodes:
         values = _Values(module["main"])
         for variable, call in values.calls():
             position = len(self.kernels)
-            name, arguments = _callee(call)
+            name, arguments = callee(call)
             self.kernels.append(name)
             variables.append(variable.name)
             self.positions[name, values.of(arguments)].append(position)
             self.positions[name].append(position)
             self.kinds.append(_kind(functions.get(name)))
             values[variable] = ("node", position)
-        self.labels = _labels(self.kernels, variables, provenance)
+        self.labels, _ = labels_of_calls(self.kernels, variables, provenance)
         self.taken: set[int] = set()
 
     def take(self, name: str, arguments: Value) -> int | None:
@@ -131,7 +131,7 @@ class _Reader:
 
         values = _Values(self.functions["main"])
         for variable, call in values.calls():
-            name, arguments = _callee(call)
+            name, arguments = callee(call)
             inner = self.functions.get(name)
             if isinstance(inner, relax.Function):
                 members, result = self._inside(inner, [values.of(a) for a in call.args])
@@ -147,14 +147,14 @@ class _Reader:
         values = _Values(function, arguments)
         members = []
         for variable, call in values.calls():
-            name, given = _callee(call)
+            name, given = callee(call)
             position = self.nodes.take(name, values.of(given))
             values[variable] = ("node", position)
             members += [] if position is None else [position]
         return members, values.of(function.body.body)
 
 
-def _callee(call: Any) -> tuple[str, Any]:
+def callee(call: Any) -> tuple[str, Any]:
     """Name and arguments of what a call calls: of the kernel, if it is a ``call_tir``."""
     import tvm
 
@@ -170,22 +170,24 @@ def _kind(function: Any) -> str:
     return KINDS.get(int(attributes["op_pattern"]), "kOpaque") if "op_pattern" in attributes else "kOpaque"
 
 
-def _labels(kernels: list[str], variables: list[str], provenance: Mapping[str, str]) -> tuple[str, ...]:
-    """A label for each call, unique: the ONNX node it belongs to (else its variable), and its kernel.
+def labels_of_calls(
+    kernels: list[str], variables: list[str], provenance: Mapping[str, str]
+) -> tuple[tuple[str, ...], list[str]]:
+    """A label for each call, unique: the ONNX node it belongs to (else its variable), and its kernel; and those nodes.
 
-    A variable that legalization made is not known; it belongs to the node of the next one that is.  The variable that
-    is returned has lost its name to the function's result; it belongs to the last node.
+    A variable that legalization made is not known; it belongs to the node of the next one that is.
     """
     owners: list[str] = []
     owner = next((provenance[v] for v in reversed(variables) if v in provenance), "")
     for variable in reversed(variables):
         owner = provenance.get(variable, owner)
         owners.append(owner or variable)
-    labels = [f"{owner}: {kernel}" for owner, kernel in zip(reversed(owners), kernels, strict=True)]
+    owners.reverse()
+    labels = [f"{owner}: {kernel}" for owner, kernel in zip(owners, kernels, strict=True)]
     counted = Counter(labels)
     seen: Counter[str] = Counter()
     for position, label in enumerate(labels):
         if counted[label] > 1:
             seen[label] += 1
             labels[position] = f"{label} #{seen[label]}"
-    return tuple(labels)
+    return tuple(labels), owners

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tvmlab import runtime
 from tvmlab.errors import CallError, PipelineError
 from tvmlab.fusion import OnnxGraph, clean_up
+from tvmlab.pipeline import bridge
 from tvmlab.pipeline.constants import evaluate_constants
 from tvmlab.pipeline.guarded import guarded
 from tvmlab.pipeline.inlining import inline_kernel
@@ -21,7 +22,9 @@ from tvmlab.pipeline.schedule import schedule_kernel
 from tvmlab.runtime.executable import first_line
 
 if TYPE_CHECKING:
+    from tvmlab.fusion import Grouping
     from tvmlab.pipeline.model import Model
+    from tvmlab.pipeline.relax_reader import RelaxReading
 
 __all__ = [
     "CLEANUPS",
@@ -31,6 +34,7 @@ __all__ = [
     "build",
     "count_kernels",
     "fold_constants",
+    "fuse_as",
     "fuse_groups",
     "import_model",
     "inline",
@@ -40,7 +44,7 @@ __all__ = [
 ]
 
 CLEANUPS = ("tvmlab", "tvm", "none")
-ENGINES = ("tvm", "none")
+ENGINES = ("python", "tvm", "none")
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,11 @@ def fuse_groups(module: Any) -> Any:
     from tvm.relax import transform
 
     return guarded(lambda: transform.FuseOps()(module.clone()), _explain("fuse"))
+
+
+def fuse_as(module: Any, reading: RelaxReading, grouping: Grouping) -> Any:
+    """Kernels that belong together by a partition of our own as one function each."""
+    return guarded(lambda: bridge.fuse_as(module, reading, grouping), _explain("fuse"))
 
 
 def merge_groups(module: Any) -> Any:

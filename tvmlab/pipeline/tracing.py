@@ -5,15 +5,18 @@ from __future__ import annotations
 import difflib
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from tvmlab import runtime
 from tvmlab.errors import CallError
+from tvmlab.fusion import Grouping, fuse_onnx, label, partition
 from tvmlab.pipeline import stages
 from tvmlab.pipeline.grouping import groups_of
+from tvmlab.pipeline.live import DOMAIN
+from tvmlab.pipeline.relax_reader import RelaxReading, read_relax
 from tvmlab.records import FunctionDiff, Partition, Record, StageDiff
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["STAGES", "Stage", "Trace", "fuse", "trace"]
 
 _traces: WeakKeyDictionary[Model, dict[tuple[str, str], Trace]] = WeakKeyDictionary()
+_early_stages: WeakKeyDictionary[Model, dict[str, _Annotated]] = WeakKeyDictionary()
 
 STAGES = ("import", "legalize", "annotate", "fuse", "inline", "schedule", "build")
 
@@ -151,7 +155,7 @@ class Trace(Record):
         )
 
 
-def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "tvm") -> Trace:
+def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "python") -> Trace:
     """Take a model through every stage.
 
     Parameters
@@ -160,8 +164,8 @@ def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "tvm") -> Trac
         Is not changed.
     cleanup : {"tvmlab", "tvm", "none"}
         See `stages.import_model`.
-    engine : {"tvm", "none"}
-        Who decides which kernels are fused: TVM's FuseOps, or nobody.
+    engine : {"python", "tvm", "none"}
+        Who decides which kernels are fused: tvmlab's own fuser, TVM's FuseOps, or nobody.
 
     Returns
     -------
@@ -183,33 +187,80 @@ def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "tvm") -> Trac
 def _trace(model: Model, cleanup: str, engine: str) -> Trace:
     walk = _Walk(model, cleanup, engine)
     groups = walk.to_groups()
-    merged = walk.stage("fuse", lambda: stages.merge_groups(groups) if engine == "tvm" else groups)
+    merged = walk.stage("fuse", lambda: groups if engine == "none" else stages.merge_groups(groups))
     inlined = walk.stage("inline", lambda: stages.inline(merged))
     walk.stage("schedule", lambda: stages.schedule(inlined))
     return Trace(model.name, cleanup, engine, tuple(walk.stages), walk.partition(groups), walk.provenance)
 
 
-def fuse(model: Model, *, engine: str = "tvm", level: str = "relax", cleanup: str = "tvmlab") -> Partition:
-    """Which kernels of a model share a kernel after fusion.
+def fuse(
+    model: Model,
+    *,
+    engine: str = "python",
+    level: str = "relax",
+    cleanup: str = "tvmlab",
+    kinds: Mapping[str, Any] | None = None,
+    max_depth: int | None = None,
+    without: Sequence[str] = (),
+) -> Partition:
+    """Which nodes of a model share a kernel after fusion.
 
     Parameters
     ----------
     model : Model
-    engine : {"tvm", "none"}
-        TVM's FuseOps, or no fusion.
-    level : {"relax"}
-        Nodes are the kernels after legalization.
+    engine : {"python", "tvm", "none"}
+        tvmlab's own fuser, which makes the same groups as TVM's FuseOps; that; or no fusion.
+    level : {"relax", "onnx"}
+        Nodes are the kernels after legalization, or the nodes of the ONNX model as it is.
     cleanup : {"tvmlab", "tvm", "none"}
-        See `stages.import_model`.
+        See `stages.import_model`; of no effect on the level of ONNX.
+    kinds : mapping, optional
+        Other kinds of nodes, by their labels: ``{"Softmax_3": "opaque"}``.  This and what follows is for ``"python"``.
+    max_depth : int, optional
+        Another limit of the group size than 256.
+    without : sequence of str
+        Phases to leave out, such as ``"phase2"``.
 
     Returns
     -------
     Partition
-        Read off the modules before and after.
+
+    Raises
+    ------
+    CallError
+        An option is unknown, or not for this engine or model.
+    GraphError
+        There is no such node, kind or phase.
     """
-    stages.check_choice("level", level, ("relax",))
+    stages.check_choice("level", level, ("relax", "onnx"))
+    stages.check_choice("engine", engine, stages.ENGINES)
+    changes: dict[str, Any] = {"kinds": kinds or {}, "max_depth": max_depth, "without": tuple(without)}
+    given = [name for name, value in changes.items() if value not in ({}, None, ())]
+    if given and engine != "python":
+        raise CallError(f'{", ".join(given)} is for engine="python"', mend="leave it out, or take that engine")
+    if level == "onnx":
+        return _fuse_onnx(model, engine, changes)
     walk = _Walk(model, cleanup, engine)
+    if given:
+        return walk.grouping.what_if(**changes).record(model.name, engine, level)
     return walk.partition(walk.to_groups())
+
+
+def _fuse_onnx(model: Model, engine: str, changes: Mapping[str, Any]) -> Partition:
+    if model.onnx is None:
+        raise CallError(f"{model.name} does not come from ONNX", mend='take level="relax"')
+    if engine == "tvm":
+        raise CallError('TVM fuses on the level "relax" alone', mend='take engine="python", or level="relax"')
+    return fuse_onnx(model.onnx, name=model.name, engine=engine, table=_live_kinds(model), **changes)
+
+
+def _live_kinds(model: Model) -> dict[str, Any]:
+    """The kind of each node of a live operator: that of its kernel."""
+    if not model.live or model.onnx is None:
+        return {}
+    graph = _annotated(model, "none").reading.graph
+    nodes = [node for node in model.onnx.graph.node if node.domain == DOMAIN]
+    return {node.output[0]: graph.kind(graph.index(label(node))) for node in nodes}
 
 
 class _Walk:
@@ -219,27 +270,39 @@ class _Walk:
         stages.check_choice("cleanup", cleanup, stages.CLEANUPS)
         stages.check_choice("engine", engine, stages.ENGINES)
         self.model, self.cleanup, self.engine = model, cleanup, engine
-        self.stages: list[Stage] = []
-        self.provenance: Mapping[str, str] = {}
+        self.annotated = _annotated(model, cleanup)
+        self.stages = list(self.annotated.stages)
         self._early = 0.0
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        return self.annotated.provenance
+
+    @property
+    def reading(self) -> RelaxReading:
+        return self.annotated.reading
+
+    @property
+    def grouping(self) -> Grouping:
+        whole = self.annotated.grouping
+        return whole if self.engine != "none" else whole.what_if(max_depth=0)
 
     def stage(self, name: str, run: Callable[[], Any]) -> Any:
-        started = time.perf_counter()
-        module = run()
-        seconds = time.perf_counter() - started + self._early
+        done = _timed(name, run, self._early)
         self._early = 0.0
-        self.stages.append(Stage(name, module, seconds, stages.count_kernels(module)))
-        return module
+        self.stages.append(done)
+        return done.module
 
     def to_groups(self) -> Any:
-        """Run as far as the decision which kernels belong together; returns the module that holds it."""
-        imported = self.stage("import", self._import)
-        legal = self.stage("legalize", lambda: self._legalize(imported))
-        annotated = self.stage("annotate", lambda: stages.annotate(legal))
+        """Decide which kernels belong together; returns the module that holds it."""
+        annotated = self.stages[2].module
         if self.engine == "none":
             return annotated
         started = time.perf_counter()
-        groups = stages.fuse_groups(annotated)
+        if self.engine == "tvm":
+            groups = stages.fuse_groups(annotated)
+        else:
+            groups = stages.fuse_as(annotated, self.reading, self.grouping)
         self._early = time.perf_counter() - started  # belongs to the stage "fuse"
         return groups
 
@@ -252,16 +315,53 @@ class _Walk:
             groups=groups_of(annotated.module, groups, self.provenance),
             kernels_before=annotated.kernels,
             kernels_after=stages.count_kernels(groups),
+            grouping=self.grouping,
+            bytes_saved=0 if self.engine == "none" else self.grouping.bytes_saved(),
         )
 
-    def _import(self) -> Any:
-        imported = stages.import_model(self.model, self.cleanup)
-        self.provenance = imported.provenance
-        return imported.module
 
-    def _legalize(self, module: Any) -> Any:
-        legal = stages.legalize(module)
-        return stages.fold_constants(legal) if self.cleanup == "tvm" else legal
+@dataclass(frozen=True, eq=False)
+class _Annotated:
+    """A model as far as the kinds of its kernels are known."""
+
+    stages: tuple[Stage, ...]
+    provenance: Mapping[str, str]
+
+    @functools.cached_property
+    def reading(self) -> RelaxReading:
+        return read_relax(self.stages[2].module, self.provenance)
+
+    @functools.cached_property
+    def grouping(self) -> Grouping:
+        return partition(self.reading.graph)
+
+
+def _annotated(model: Model, cleanup: str) -> _Annotated:
+    """Kept as long as the model lives, so that another partition of it takes milliseconds."""
+    kept = _early_stages.setdefault(model, {})
+    if cleanup not in kept:
+        provenance: dict[str, str] = {}
+
+        def run() -> Any:
+            imported = stages.import_model(model, cleanup)
+            provenance.update(imported.provenance)
+            return imported.module
+
+        def legalized() -> Any:
+            legal = stages.legalize(first.module)
+            return stages.fold_constants(legal) if cleanup == "tvm" else legal
+
+        first = _timed("import", run)
+        second = _timed("legalize", legalized)
+        third = _timed("annotate", lambda: stages.annotate(second.module))
+        kept[cleanup] = _Annotated((first, second, third), provenance)
+    return kept[cleanup]
+
+
+def _timed(name: str, run: Callable[[], Any], early: float = 0.0) -> Stage:
+    started = time.perf_counter()
+    module = run()
+    return Stage(name, module, time.perf_counter() - started + early, stages.count_kernels(module))
 
 
 def functions_by_name(module: Any) -> dict[str, Any]:

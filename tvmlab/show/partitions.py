@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from tvmlab.records import Bundle, Group, Partition, picture
+from tvmlab.records import Bundle, Group, Partition, PartitionDiff, picture
 from tvmlab.show import palette
 from tvmlab.show.html import Html, card, chip, details, join, mono, muted, scroll, table, tag
-from tvmlab.show.text import count, plain_table
+from tvmlab.show.text import count, plain_table, size
 
 _FEW = 12
 _PLAIN_ROWS = 20
@@ -24,8 +24,23 @@ def partition(record: Partition) -> Bundle:
         [f"{record.model}: {record.kernels_before:,} → {record.kernels_after:,} kernels ", muted(f"({engine})")]
     )
     body = _all_groups(record.groups) if len(record.groups) <= _FEW else _summed_up(record.groups)
-    page = card(title, _bars(record), _legend(record.groups), body, accent=palette.GOOD)
-    return {"text/plain": f"{record.headline}\n{_plain(record.groups)}", "text/html": str(page)}
+    saved = f"{size(record.bytes_saved)} of values in between are no longer written" if record.bytes_saved else ""
+    page = card(title, _bars(record), _legend(record.groups), muted(saved), body, accent=palette.GOOD)
+    lines = [record.headline, saved, _plain(record.groups)]
+    return {"text/plain": "\n".join(filter(None, lines)), "text/html": str(page)}
+
+
+@picture(PartitionDiff)
+def partition_diff(record: PartitionDiff) -> Bundle:
+    """The groups that only one side has."""
+    sides = ((record.before, record.only_before), (record.after, record.only_after))
+    rows = [(name, " · ".join(group)) for name, groups in sides for group in groups]
+    edges = count(len(record.edges_apart), "edge") + " inside of a group on one side only" if record.edges_apart else ""
+    accent = palette.GOOD if record.ok else palette.BAD
+    body = table(("only in", "group"), rows, align="ll") if rows else ""
+    page = card(record.headline, muted(edges), body, accent=accent)
+    lines = [record.headline, edges, plain_table(("only in", "group"), rows[:_PLAIN_ROWS], "ll") if rows else ""]
+    return {"text/plain": "\n".join(filter(None, lines)), "text/html": str(page)}
 
 
 def _bars(record: Partition) -> Html:
@@ -64,7 +79,7 @@ def _all_groups(groups: Iterable[Group]) -> Html:
 
 
 def _summed_up(groups: tuple[Group, ...]) -> Html:
-    patterns = Counter((tuple(map(_operation, g.nodes)), g.kinds) for g in groups)
+    patterns = Counter((_operations(g), g.kinds) for g in groups)
     shared = [(names, kinds, n) for (names, kinds), n in patterns.most_common() if len(names) > 1]
     alone = Counter({(names, kinds): n for (names, kinds), n in patterns.items() if len(names) == 1})
     rows: list[tuple[object, object]] = [(f"{n:,} ×", _chips(names, kinds)) for names, kinds, n in shared]
@@ -78,6 +93,10 @@ def _summed_up(groups: tuple[Group, ...]) -> Html:
     return join([table(("kernels", "nodes that share one"), rows, align="rl"), whole])
 
 
+def _operations(group: Group) -> tuple[str, ...]:
+    return tuple(map(_operation, group.operations or group.nodes))
+
+
 def _operation(label: str) -> str:
     """A node's operation without what tells it from its namesakes: ``n4: conv2d12 #2`` → ``conv2d``."""
     return re.sub(r"^.*: | #\d+$|(?<=[A-Za-z])_?\d+(?= #\d+$|$)", "", label)
@@ -87,7 +106,7 @@ def _plain(groups: tuple[Group, ...]) -> str:
     if len(groups) <= _FEW:
         whole = ((g.kernel, len(g.nodes), " · ".join(g.nodes)) for g in groups)
         return plain_table(("kernel", "nodes", ""), whole, "lrl")
-    patterns = Counter(tuple(map(_operation, g.nodes)) for g in groups).most_common()
+    patterns = Counter(map(_operations, groups)).most_common()
     rows = [(f"{n:,} ×", " · ".join(names)) for names, n in patterns]
     cut = [("", f"… {len(rows) - _PLAIN_ROWS} more patterns")] if len(rows) > _PLAIN_ROWS else []
     return plain_table(("kernels", "nodes that share one"), rows[:_PLAIN_ROWS] + cut, "rl")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-__all__ = ["count", "duration", "plain_table", "power"]
+__all__ = ["count", "duration", "plain_table", "power", "size"]
 
 
 def duration(seconds: float) -> str:
@@ -15,6 +15,16 @@ def duration(seconds: float) -> str:
             value = seconds / size
             return f"{value:.{max(0, 3 - len(str(int(abs(value)))))}f} {unit}"
     raise AssertionError(seconds)
+
+
+def size(number: int) -> str:
+    """Bytes in the unit that fits: ``512 B``, ``1.5 KiB``, ``20.7 MiB``."""
+    value = float(number)
+    for unit in ("B", "KiB", "MiB"):
+        if value < 1024:
+            return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:,.1f} GiB"
 
 
 def power(value: float) -> str:
