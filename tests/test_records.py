@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvmlab import records
-from tvmlab.records import OutputError, Partition, Side, Timing, Verification, plain, quantile
+from tvmlab.records import OutputError, Side, Timing, Verification, plain, quantile
 
 
 def timing(**seconds):
