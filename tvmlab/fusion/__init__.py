@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvmlab.fusion.graph import Edge, Graph, Kind
 from tvmlab.fusion.grouping import Grouping
 from tvmlab.fusion.kinds import kind
+from tvmlab.fusion.onnx_functions import as_functions
 from tvmlab.fusion.onnx_graph import OnnxGraph, label
 from tvmlab.fusion.onnx_reader import OnnxReading, fuse_onnx, read_onnx
 from tvmlab.fusion.partition import (
@@ -19,6 +20,7 @@ __all__ = [
     "Kind",
     "OnnxGraph",
     "OnnxReading",
+    "as_functions",
     "clean_up",
     "fuse_onnx",
     "kind",
