@@ -63,6 +63,14 @@ class OnnxReading:
     def __repr__(self) -> str:
         return f"<OnnxReading: {len(self.nodes)} nodes>"
 
+    def use(self, node: int) -> Use:
+        """What a node does: its operator, attributes, and what is known of its inputs and outputs."""
+        return self._kinds.use(self.nodes[node])
+
+    @functools.cached_property
+    def _kinds(self) -> _Kinds:
+        return _Kinds(self.view, self.shapes, _opsets(self.model), _functions(self.model))
+
     def bodies(self) -> Iterator[tuple[str, str, Graph]]:
         """Graphs inside of nodes (branches of If, bodies of Loop and Scan): label, attribute and the graph of each."""
         functions = _functions(self.model)
@@ -221,18 +229,19 @@ class _Kinds:
     def kind(self, node: NodeProto) -> Kind:
         if (node.domain, node.op_type) in self.functions:
             return Kind.OPAQUE
-        return kind_of(
-            Use(
-                domain=node.domain,
-                op=node.op_type,
-                opset=self.opsets.get("" if node.domain in STANDARD else node.domain, 1),
-                attributes=_small_attributes(node),
-                inputs=tuple(self.shapes.get(name) if name else None for name in node.input),
-                outputs=tuple(self.shapes.get(name) if name else None for name in node.output),
-                constant=tuple(not name or name in self.known for name in node.input),
-                present=tuple(map(bool, node.output)),
-                values=functools.partial(self._values, node),
-            )
+        return kind_of(self.use(node))
+
+    def use(self, node: NodeProto) -> Use:
+        return Use(
+            domain=node.domain,
+            op=node.op_type,
+            opset=self.opsets.get("" if node.domain in STANDARD else node.domain, 1),
+            attributes=_small_attributes(node),
+            inputs=tuple(self.shapes.get(name) if name else None for name in node.input),
+            outputs=tuple(self.shapes.get(name) if name else None for name in node.output),
+            constant=tuple(not name or name in self.known for name in node.input),
+            present=tuple(map(bool, node.output)),
+            values=functools.partial(self._values, node),
         )
 
     def _values(self, node: NodeProto, position: int) -> list[float] | None:
