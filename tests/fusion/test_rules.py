@@ -211,7 +211,9 @@ CHANGES_OF_THE_QUICK_ONE = [
 
 CHANGES_OF_POST_DOMINATORS = [
     ("or external[node]:", ":"),
-    ("if kinds[reader] > kind:", "if False:"),
+    ("kind = max(kind, answer_kind, kinds[reader])", "kind = max(kind, kinds[reader])"),
+    ("kind = max(kind, answer_kind, kinds[reader])", "kind = max(kind, answer_kind)"),
+    ("meet = answer = a", "meet = a"),
     ("over = max(path_kind[a], path_kind[b])", "over = 0"),
     ("over, a = path_kind[a], parent[a]", "over, a = 0, parent[a]"),
 ]

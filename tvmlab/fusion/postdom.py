@@ -53,10 +53,17 @@ class PostDominators:
         return found
 
 
-def post_dominators(graph: Graph) -> PostDominators:
-    """Build the tree in one sweep from the last node to the first; no recursion, O(edges · log nodes)."""
+def post_dominators(graph: Graph, lists: tuple[list[int], list[int]] | None = None) -> PostDominators:
+    """Build the tree in one sweep from the last node to the first; no recursion, O(edges · log nodes).
+
+    Parameters
+    ----------
+    graph : Graph
+    lists : pair of list of int, optional
+        ``reader_starts`` and ``reader_list`` of the graph as lists, if they are at hand.
+    """
     kinds, external = graph.kinds, graph.external
-    starts, readers = graph.reader_starts.tolist(), graph.reader_list.tolist()
+    starts, readers = lists or (graph.reader_starts.tolist(), graph.reader_list.tolist())
     end = len(kinds)
     parent = [end] * (end + 1)
     depth = [1] * end + [0]  # parents, jumps and depths are right for nodes whose parent is the end
@@ -65,6 +72,8 @@ def post_dominators(graph: Graph) -> PostDominators:
     path_kind = bytearray(end + 1)
     jump = [end] * (end + 1)
     jump_kind = bytearray(end + 1)  # the largest path_kind on the way of the jump, its target left out
+    asked = (end, end)  # neighbours are often read by the same two nodes: the last question, and its answer
+    answer, answer_kind = end, 0
     stop = starts[end]
     for node in range(end - 1, -1, -1):
         start, past = starts[node], stop
@@ -83,30 +92,33 @@ def post_dominators(graph: Graph) -> PostDominators:
                 if not inside[meet] and not inside[reader] and meet != reader:
                     meet = end
                     break
-                a, b = (meet, reader) if depth[meet] >= depth[reader] else (reader, meet)
-                level = depth[b]
-                while depth[a] > level:
-                    above = jump[a]
-                    if depth[above] >= level:
-                        over, a = jump_kind[a], above
-                    else:
-                        over, a = path_kind[a], parent[a]
-                    if over > kind:  # noqa: PLR1730 - max() is twice as slow
-                        kind = over
-                while a != b:  # equally deep, and so are the targets of their jumps
-                    if jump[a] != jump[b]:
-                        over = max(jump_kind[a], jump_kind[b])
-                        a, b = jump[a], jump[b]
-                    else:
-                        over = max(path_kind[a], path_kind[b])
-                        a, b = parent[a], parent[b]
-                    if over > kind:  # noqa: PLR1730 - max() is twice as slow
-                        kind = over
-                meet = a
+                if (meet, reader) == asked:
+                    meet = answer
+                else:
+                    asked, answer_kind = (meet, reader), 0
+                    a, b = asked if depth[meet] >= depth[reader] else (reader, meet)
+                    level = depth[b]
+                    while depth[a] > level:
+                        above = jump[a]
+                        if depth[above] >= level:
+                            over, a = jump_kind[a], above
+                        else:
+                            over, a = path_kind[a], parent[a]
+                        if over > answer_kind:  # noqa: PLR1730 - max() is twice as slow
+                            answer_kind = over
+                    while a != b:  # equally deep, and so are the targets of their jumps
+                        if jump[a] != jump[b]:
+                            over = max(jump_kind[a], jump_kind[b])
+                            a, b = jump[a], jump[b]
+                        else:
+                            over = max(path_kind[a], path_kind[b])
+                            a, b = parent[a], parent[b]
+                        if over > answer_kind:  # noqa: PLR1730
+                            answer_kind = over
+                    meet = answer = a
                 if meet == end:
                     break
-                if kinds[reader] > kind:  # noqa: PLR1730
-                    kind = kinds[reader]
+                kind = max(kind, answer_kind, kinds[reader])
             if meet == end:
                 continue
             high = max(height[first], *[height[reader] for reader in at_once])

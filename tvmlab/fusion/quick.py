@@ -55,9 +55,9 @@ def group_quickly(graph: Graph, max_depth: int, without: tuple[str, ...] = ()) -
     unknown = sorted({*without} - {*PHASES})
     if unknown:
         raise GraphError(f"without={unknown[0]!r} is not known", mend=f"what can be left out is {', '.join(PHASES)}")
-    tree = post_dominators(graph)
     end = len(graph)
     starts, readers = graph.reader_starts.tolist(), graph.reader_list.tolist()
+    tree = post_dominators(graph, (starts, readers))
     parent, path_kind, height = tree.parent, tree.path_kind, tree.height
     one_reader = _with_one_reader(graph)
     up = list(range(end))  # into which group a group was merged; itself: into none
