@@ -1,4 +1,4 @@
-"""How fast is the full pipeline against onnxruntime with all its optimisations, on the patterns that fusion is praised for?
+"""How fast is the full pipeline against onnxruntime, all its optimisations on, where fusion is said to help?
 
 Each case is one small ONNX model with random weights.  Both sides run it in one process, in a random order each round,
 with inputs and outputs bound and as many threads.  The ratio is onnxruntime's time over tvmlab's, round by round: above
@@ -130,7 +130,7 @@ def attention(heads: int, length: int, depth: int) -> onnx.ModelProto:
 
 
 def trap(rows: int, columns: int, steps: int) -> onnx.ModelProto:
-    """A row goes through Mul and Exp again and again, then meets a matrix: inlined, all is computed once for every row."""
+    """A row goes through Mul and Exp again and again, then meets a matrix: inlined, it is computed for every row."""
     nodes, last = [], "row"
     for i in range(steps):
         nodes += [helper.make_node("Mul", [last, "c"], [f"m{i}"]), helper.make_node("Exp", [f"m{i}"], [f"e{i}"])]

@@ -40,8 +40,7 @@ def main() -> None:
         model = pipeline.load(NETWORKS / f"light_{name}.onnx", weights="random")
         trace = pipeline.trace(model)
         seconds = sum(stage.seconds for stage in trace.stages) + trace["build"].seconds
-        for threads in given.threads:
-            rows.append(timed(name, model, SIDES, threads, given.budget, compile_seconds=seconds))
+        rows += [timed(name, model, SIDES, threads, given.budget, compile_seconds=seconds) for threads in given.threads]
         print(f"{'':58}    compiled in {seconds:.1f} s, {trace['schedule'].kernels} kernels")
     for threads in given.threads:
         summary([row for row in rows if row["threads"] == threads], f"{threads} thread(s)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,12 @@ _ARITHMETIC = frozenset(
     ["Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Max", "Min", "Select", "Cast", *_COMPARISONS]
 )
 _COUNTED = _ARITHMETIC | {"TensorLoad", "Call"}
+
+
+# Calls that LLVM turns into instructions on vectors.
+_IN_VECTORS = frozenset(
+    ["sqrt", "rsqrt", "fabs", "floor", "ceil", "trunc", "reinterpret", "shift_right", "shift_left", "likely"]
+)
 
 
 @dataclass(frozen=True)
@@ -95,9 +101,10 @@ def read_block(schedule: Any, rv: Any) -> Block:
     block = schedule.get(rv)
     stores: list[Any] = []
     tvm_ffi.structural_walk(block.body, (tirx.BufferStore, stores.append))
-    target = Load(stores[0].buffer, tuple(stores[0].indices)) if stores else Load(None, ())
+    plain = _Simplifier(block.iter_vars)
+    target = Load(stores[0].buffer, plain(stores[0].indices)) if stores else Load(None, ())
     reduction = tuple(v for v in block.iter_vars if int(v.iter_type) == _REDUCTION)
-    work = _Work()
+    work = _Work(plain)
     for store in stores:
         work.read(store.value)
     own = (target.buffer, target.key) if reduction else None
@@ -116,10 +123,28 @@ def read_block(schedule: Any, rv: Any) -> Block:
     )
 
 
+class _Simplifier:
+    """Simplifies indices by what is known of a block's iteration variables: ``(8 * a + b) // 8`` is ``a``."""
+
+    def __init__(self, axes: Any) -> None:
+        from tvm import sym
+
+        self.analyzer = sym.Analyzer()
+        for axis in axes:
+            self.analyzer.bind(axis.var, axis.dom)
+
+    def __call__(self, indices: Any) -> tuple[Any, ...]:
+        from tvm import tirx
+
+        atoms = (tirx.Var, tirx.IntImm)
+        return tuple(index if isinstance(index, atoms) else self.analyzer.simplify(index) for index in indices)
+
+
 class _Work:
     """Loads and arithmetic of a value; what stands in an index or a condition of padding is not counted."""
 
-    def __init__(self) -> None:
+    def __init__(self, plain: Callable[[Any], tuple[Any, ...]]) -> None:
+        self.plain = plain
         self.loads: dict[tuple[Any, str], Load] = {}
         self.occurrences: Counter[Any] = Counter()
         self.arithmetic = self.calls = False
@@ -137,7 +162,7 @@ class _Work:
         self.size += kind in _COUNTED
         if kind == "TensorLoad":
             self.occurrences[node.source] += 1
-            load = Load(node.source, tuple(node.indices))
+            load = Load(node.source, self.plain(node.indices))
             self.loads.setdefault((load.buffer, load.key), load)
             return WalkResult.SKIP
         if kind == "Call":
@@ -146,7 +171,8 @@ class _Work:
                 for branch in node.args[1:]:
                     self.read(branch)
                 return WalkResult.SKIP
-            self.arithmetic = self.calls = True
+            self.arithmetic = True
+            self.calls |= name.rpartition(".")[2] not in _IN_VECTORS
         elif kind in _ARITHMETIC:
             self.arithmetic = True
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from onnx import numpy_helper
 
 from tvmlab import tvm_api
 from tvmlab.errors import LoadError
-from tvmlab.fusion.onnx_graph import OnnxGraph, label
+from tvmlab.fusion.onnx_graph import OnnxGraph, is_standard, label
 from tvmlab.pipeline.guarded import guarded
 from tvmlab.pipeline.live import DOMAIN, LiveCall
 from tvmlab.runtime.executable import first_line
@@ -60,7 +61,7 @@ def import_graph(graph: OnnxGraph, live: Mapping[str, LiveCall]) -> Imported:
 
     def own_call(node: NodeProto, inputs: list[Any]) -> Any:
         at[:] = [node]
-        return live[node.output[0]].bind(inputs) if node.domain == DOMAIN else None
+        return live[node.output[0]].bind(inputs) if node.domain == DOMAIN else _pairwise(node, inputs)
 
     def explain(error: Exception) -> LoadError:
         node = f"node {label(at[0])!r} ({at[0].op_type})" if at else "the model"
@@ -75,6 +76,15 @@ def import_graph(graph: OnnxGraph, live: Mapping[str, LiveCall]) -> Imported:
         lambda: tvm_api.import_onnx_graph(view, graph.opset, _arrays(graph), variable_name, own_call), explain
     )
     return Imported(module, dict(_provenance(module, results)))
+
+
+def _pairwise(node: NodeProto, inputs: list[Any]) -> Any:
+    """A Max or Min as maxima or minima of two: TVM imports them as broadcast, stack and reduce, which blocks fusion."""
+    from tvm import relax
+
+    if not is_standard(node) or node.op_type not in ("Max", "Min") or len(inputs) < 2:
+        return None
+    return functools.reduce(relax.op.maximum if node.op_type == "Max" else relax.op.minimum, inputs)
 
 
 def variable_name(node: NodeProto) -> str:

@@ -106,7 +106,7 @@ def pack_kernel(function: Any, lanes: tuple[int, ...], constants: tuple[int, ...
         packers.update(_pack(schedule, lanes, convolution, constants))
     except (tvm.s_tir.ScheduleError, ValueError, RuntimeError):
         return None
-    return Packed(tvm.s_tir.transform.StmtSimplify()(schedule.mod)["main"], packers)
+    return Packed(schedule.mod["main"], packers)
 
 
 def _panelled(found: Matmul | None) -> Matmul | None:

@@ -14,6 +14,8 @@ from tvmlab.pipeline.kernel import Block, blocks_of
 from tvmlab.pipeline.schedule.convolution import packed_convolution
 from tvmlab.pipeline.schedule.loops import spatial_and_reductions
 from tvmlab.pipeline.schedule.matmul import packed_matmul
+from tvmlab.pipeline.schedule.moves import turned_tiles
+from tvmlab.pipeline.schedule.rows import reduced_rows
 from tvmlab.pipeline.schedule.vector_math import with_vector_math
 from tvmlab.runtime.executable import first_line
 
@@ -23,7 +25,7 @@ ATTRIBUTE = "tvmlab.schedule"
 
 Rule = Callable[[Any, list[Block]], str | None]
 
-RULES: tuple[Rule, ...] = (packed_convolution, packed_matmul, spatial_and_reductions)
+RULES: tuple[Rule, ...] = (packed_convolution, packed_matmul, reduced_rows, turned_tiles, spatial_and_reductions)
 
 
 def schedule_kernel(function: Any) -> Any:
@@ -54,5 +56,6 @@ def schedule_kernel(function: Any) -> Any:
         if done is not None:
             rewritten = [f"{', '.join(functions)} in vectors"] if functions else []
             said = "; ".join([*refused, *rewritten, done])
-            return schedule.mod["main"].with_attrs({ATTRIBUTE: said, "tirx.is_scheduled": True})
+            scheduled = tvm.s_tir.transform.StmtSimplify()(schedule.mod)["main"]
+            return scheduled.with_attrs({ATTRIBUTE: said, "tirx.is_scheduled": True})
     return function.with_attr(ATTRIBUTE, "; ".join([*refused, "left as it is"]))

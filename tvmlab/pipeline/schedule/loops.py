@@ -6,9 +6,9 @@ from typing import Any
 
 from tvmlab.pipeline.kernel import Block, Load, extent_of, mentions
 
-__all__ = ["spatial_and_reductions"]
+__all__ = ["WORTH_A_THREAD", "parallel", "spatial_and_reductions"]
 
-_WORTH_A_THREAD = 1 << 14  # iterations: waking threads costs about as much as ten thousand additions
+WORTH_A_THREAD = 1 << 14  # iterations: waking threads costs about as much as ten thousand additions
 _ENOUGH_TASKS = 16  # parallel iterations that share the work well among a few threads
 _LANES = (16, 8, 4)
 _STRIP = 64  # elements of an output row that are accumulated together
@@ -35,8 +35,8 @@ def _spatial(schedule: Any, block: Block) -> str:
     said = [] if block.calls or not contiguous_axes(block) else _vectors(schedule, inner)
     if said or outer:
         outer = schedule.get_loops(block.rv)[: len(outer) + bool(said)] if said else outer
-        return ", ".join([*_parallel(schedule, block, outer), *said]) or "in order"
-    return ", ".join(_parallel(schedule, block, [inner])) or "in order"
+        return ", ".join([*parallel(schedule, block, outer), *said]) or "in order"
+    return ", ".join(parallel(schedule, block, [inner])) or "in order"
 
 
 def _reduction(schedule: Any, block: Block) -> str:
@@ -56,17 +56,17 @@ def _reduction(schedule: Any, block: Block) -> str:
             said += _vectors(schedule, last)
     else:
         outer = spatial
-    said = [*_parallel(schedule, block, outer), *said]
+    said = [*parallel(schedule, block, outer), *said]
     schedule.decompose_reduction(block.rv, reduction[0])
     return ", ".join(said) or "in order"
 
 
-def _parallel(schedule: Any, block: Block, loops: list[Any]) -> list[str]:
+def parallel(schedule: Any, block: Block, loops: list[Any]) -> list[str]:
     """Fuse the outer loops into one that runs in parallel, if there is work enough; no more than give tasks enough.
 
     A fused loop divides its variable into the others at every turn, which the innermost of them would feel.
     """
-    if not loops or (block.iterations is not None and block.iterations < _WORTH_A_THREAD):
+    if not loops or (block.iterations is not None and block.iterations < WORTH_A_THREAD):
         return []
     count, tasks = 0, 1
     while count < len(loops) and tasks < _ENOUGH_TASKS:
