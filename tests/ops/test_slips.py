@@ -178,6 +178,12 @@ SLIPS = {
     "unknown name in compute": Slip(
         "def compute(x):\n    return te.compute(x.shape, lambda *i: x(*i) * factor)\n", 3, ("'factor'",)
     ),
+    "misspelt attribute in the body": Slip(
+        "class Attrs:\n    slope: float = 0.1\ndef compute(x, slope):\n"
+        "    return te.compute(x.shape, lambda *i: x(*i) * const_like(slop, x))\n",
+        5,
+        ("'slop' is not defined", "did you mean 'slope'?"),
+    ),
     "misspelt part": Slip(OK + "def refrence(x):\n    return 2 * x\n", 4, ("did you mean 'reference'?",)),
     "misspelt attribute": Slip(
         "class Attrs:\n    slope: float = 0.1\ndef compute(x, slop):\n"

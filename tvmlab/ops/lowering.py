@@ -25,6 +25,8 @@ from tvmlab.ops import rules
 from tvmlab.ops.binding import Binding
 from tvmlab.ops.cell import mentioned
 from tvmlab.ops.evaluate import depth
+from tvmlab.ops.naming import did_you_mean
+from tvmlab.ops.prelude import NAMES as PRELUDE
 from tvmlab.ops.source import caller, code_of
 from tvmlab.ops.spec import OpSpec
 
@@ -362,16 +364,24 @@ def user_error(
     name = "" if isinstance(error, ValueError | AssertionError) and str(error) else f"{type(error).__name__}: "
     text = known.meaning if known else f"{name}{_first_line(error)}"
     given = f" for {', '.join(rules.show(t) for t in types)}" if types else ""
-    advice = "it is given the TensorType of each tensor (x.shape, x.dtype, x.ndim) and attributes by name"
+    advice = "mend this line; %tb shows the whole traceback"
+    if kind is TypeRuleError:
+        advice = "it is given the TensorType of each tensor (x.shape, x.dtype, x.ndim) and attributes by name"
     return kind(
         f"{spec.name}: {binding.part} fails{given}: {text}",
         where=spec.source.of_exception(error)
         or spec.source.of_function(binding.function)
         or spec.source.of_name(binding.part),
-        mend=known.mend
-        if known
-        else (advice if kind is TypeRuleError else "mend this line; %tb shows the whole traceback"),
+        mend=f"{_meant(spec, error)}{known.mend if known else advice}",
     )
+
+
+def _meant(spec: OpSpec, error: BaseException) -> str:
+    """For an unknown name: the tensor, the attribute or the name of the prelude that was probably meant."""
+    if not isinstance(error, NameError) or not error.name:
+        return ""
+    close = did_you_mean(error.name, {*spec.tensors, *spec.schema.names, *PRELUDE})
+    return f"{close} Else " if close.startswith("did") else ""
 
 
 def _refuses(spec: OpSpec, error: BaseException) -> bool:
