@@ -40,6 +40,15 @@ class Convolution:
         return int(self.weights.buffer.shape[1])
 
     @property
+    def step(self) -> int | None:
+        """Columns of the data from one output to the next; None if that is not constant."""
+        from tvm import sym, tirx
+
+        column, window = self.block.spatial[3].var, self.block.reduction[2].var
+        found = sym.detect_linear_equation(self.data.indices[3], [column, window])
+        return int(found[0]) if found and isinstance(found[0], tirx.IntImm) else None
+
+    @property
     def depthwise(self) -> bool:
         """Whether each output channel reads the one input channel of its own number."""
         return self.group_inputs == 1 and self.groups == self.out_channels

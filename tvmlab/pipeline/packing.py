@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ from tvmlab.pipeline.convolution import Convolution, find_convolution, stands_at
 from tvmlab.pipeline.kernel import Block, blocks_of, extent_of
 from tvmlab.pipeline.matmul import Matmul, find_matmul
 
-__all__ = ["CONVOLUTION", "Packed", "lanes_for", "pack_kernel"]
+__all__ = ["CONVOLUTION", "PANEL", "Packed", "is_direct", "lanes_for", "pack_kernel"]
 
 CONVOLUTION = "tvmlab.convolution"
 PANEL = "tvmlab.panel"
@@ -25,6 +26,8 @@ _IMAGE = 4
 _BYTES = {"float32": 4, "float64": 8}
 _WORTH_A_PANEL = 4  # lanes
 _ROWS = 4  # with fewer, tiles need more columns
+_COLUMNS = 8  # vectors of at least so many
+_FEW_INPUTS = 32
 _LEAST = 2  # lanes: still better than a scalar, in groups of few channels
 
 
@@ -95,7 +98,8 @@ def pack_kernel(function: Any, lanes: tuple[int, ...], constants: tuple[int, ...
     import tvm
 
     schedule = tvm.s_tir.Schedule(tvm.IRModule({"main": function}))
-    convolution = _packable(find_convolution(blocks_of(schedule)))
+    found = find_convolution(blocks_of(schedule))
+    convolution = None if found is not None and not any(lanes) and is_direct(found) else _packable(found)
     matmul = None if convolution is not None else _panelled(find_matmul(blocks_of(schedule)))
     if convolution is None and matmul is None and not any(lanes):
         return Packed(function)
@@ -143,6 +147,13 @@ def _panel_map(panel: int, turned: bool) -> Callable[..., Any]:
     if turned:
         return lambda j, k: (j // panel, k, j % panel)
     return lambda k, j: (j // panel, k, j % panel)
+
+
+def is_direct(convolution: Convolution) -> bool:
+    """Whether an image in its own layout is best taken as it is: few inputs a window, side by side, many columns."""
+    columns, step = extent_of(convolution.block.spatial[3]) or 1, convolution.step
+    inputs = convolution.group_inputs * math.prod(extent_of(a) or 1 for a in convolution.block.reduction[1:])
+    return len(convolution.data.indices) == _IMAGE and step == 1 and columns % _COLUMNS == 0 and inputs <= _FEW_INPUTS
 
 
 def _packable(found: Convolution | None) -> Convolution | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from tvmlab.pipeline.kernel import Block, blocks_of
 from tvmlab.pipeline.schedule.convolution import packed_convolution
+from tvmlab.pipeline.schedule.direct_convolution import direct_convolution
 from tvmlab.pipeline.schedule.loops import spatial_and_reductions
 from tvmlab.pipeline.schedule.matmul import packed_matmul
 from tvmlab.pipeline.schedule.moves import turned_tiles
@@ -25,7 +26,14 @@ ATTRIBUTE = "tvmlab.schedule"
 
 Rule = Callable[[Any, list[Block]], str | None]
 
-RULES: tuple[Rule, ...] = (packed_convolution, packed_matmul, reduced_rows, turned_tiles, spatial_and_reductions)
+RULES: tuple[Rule, ...] = (
+    packed_convolution,
+    direct_convolution,
+    packed_matmul,
+    reduced_rows,
+    turned_tiles,
+    spatial_and_reductions,
+)
 
 
 def schedule_kernel(function: Any) -> Any:

@@ -43,13 +43,19 @@ def _tile(schedule: Any, block: Block, after: list[Block]) -> str:
     loops = schedule.get_loops(block.rv)
     image, channels, row, column, lane = loops[:_SPATIAL]
     window = loops[_SPATIAL:]
-    columns, vectors = _shape(extent_of(block.spatial[3]) or 1, extent_of(block.spatial[1]) or 1)
+    plain = len(after) == 1 and len(after[0].target.indices) < _SPATIAL
+    columns, vectors = _shape(extent_of(block.spatial[3]) or 1, extent_of(block.spatial[1]) or 1, plain)
     outer_channels, inner_channels = schedule.split(channels, [None, vectors])
     outer_column, inner_column = schedule.split(column, [None, columns])
     schedule.reorder(image, outer_channels, row, outer_column, *window, inner_column, inner_channels, lane)
     if len(after) == 1:
         schedule.reverse_compute_at(after[0].rv, outer_column)
         *unrolled, vector = schedule.get_loops(after[0].rv)[4:]
+        if plain:  # whole lines of the cache are written, channel by channel
+            wide = [loop for loop in unrolled if extent_of(schedule.get(loop)) == columns]
+            if wide and columns > 1:
+                schedule.reorder(vector, wide[-1])
+                unrolled, vector = [loop for loop in unrolled if loop is not wide[-1]], wide[-1]
         if not after[0].calls:
             schedule.vectorize(vector)
             for loop in unrolled:
@@ -62,9 +68,11 @@ def _tile(schedule: Any, block: Block, after: list[Block]) -> str:
     return f"{block.name}: tile of {columns} columns and {vectors} vectors of channels, parallel"
 
 
-def _shape(columns: int, blocks: int) -> tuple[int, int]:
+def _shape(columns: int, blocks: int, plain: bool) -> tuple[int, int]:
     """Columns and vectors of channels of a tile: as many accumulators as half the registers hold, 7 by 2 at best."""
     most = 8 if runtime.vector_bytes() < _WIDE else 14
+    if plain:
+        return max(w for w in range(1, most + 3) if columns % w == 0), 1
     shapes = [(w, v) for v in (2, 1) for w in range(1, most + 1) if columns % w == 0 and blocks % v == 0]
     return max((shape for shape in shapes if shape[0] * shape[1] <= most), key=_worth)
 
