@@ -10,11 +10,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 from onnx import numpy_helper
 
 from tvmlab import tvm_api
 from tvmlab.errors import LoadError
-from tvmlab.fusion.onnx_graph import OnnxGraph, is_standard, label
+from tvmlab.fusion.onnx_graph import OnnxGraph, attributes, is_standard, label
 from tvmlab.pipeline.guarded import guarded
 from tvmlab.pipeline.live import DOMAIN, LiveCall
 from tvmlab.runtime.executable import first_line
@@ -71,11 +72,26 @@ def import_graph(graph: OnnxGraph, live: Mapping[str, LiveCall]) -> Imported:
             "export the model with constant shapes and static dimensions, or replace that node by a live operator",
         )
 
-    view = SimpleNamespace(node=graph.nodes, input=graph.inputs, output=graph.outputs)
+    view = SimpleNamespace(
+        node=[_with_tvms_momentum(node) for node in graph.nodes], input=graph.inputs, output=graph.outputs
+    )
     module, results = guarded(
         lambda: tvm_api.import_onnx_graph(view, graph.opset, _arrays(graph), variable_name, own_call), explain
     )
     return Imported(module, dict(_provenance(module, results)))
+
+
+def _with_tvms_momentum(node: NodeProto) -> NodeProto:
+    """A training BatchNormalization as TVM reads it: there, momentum is the part of the batch in the statistics."""
+    given = attributes(node)
+    if node.op_type != "BatchNormalization" or not is_standard(node) or not given.get("training_mode", 0):
+        return node
+    changed = onnx.NodeProto()
+    changed.CopyFrom(node)
+    kept = [attribute for attribute in node.attribute if attribute.name != "momentum"]
+    del changed.attribute[:]
+    changed.attribute.extend([*kept, onnx.helper.make_attribute("momentum", 1 - given.get("momentum", 0.9))])
+    return changed
 
 
 def _pairwise(node: NodeProto, inputs: list[Any]) -> Any:
