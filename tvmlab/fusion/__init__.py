@@ -12,19 +12,31 @@ from tvmlab.fusion.partition import (
     partition,
 )  # hides the module of that name, which nobody needs to import from outside
 from tvmlab.fusion.rewrites import clean_up
+from tvmlab.fusion.template_gallery import shipped as shipped_templates
+from tvmlab.fusion.templates import Match, Template, either, impose, match_templates, maybe, op, template, value
 
 __all__ = [
     "Edge",
     "Graph",
     "Grouping",
     "Kind",
+    "Match",
     "OnnxGraph",
     "OnnxReading",
+    "Template",
     "as_functions",
     "clean_up",
+    "either",
     "fuse_onnx",
+    "impose",
     "kind",
     "label",
+    "match_templates",
+    "maybe",
+    "op",
     "partition",
     "read_onnx",
+    "shipped_templates",
+    "template",
+    "value",
 ]
