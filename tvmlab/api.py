@@ -212,7 +212,8 @@ def fuse(
 
     Parameters
     ----------
-    model : Model, or for ``level="onnx"`` also path or ModelProto
+    model : Model or tvm.IRModule, or for ``level="onnx"`` also path or ModelProto
+        A module is taken as it stands: why does FuseOps not fuse it?
     engine : {"python", "tvm", "none"}
         tvmlab's own fuser, which makes the same groups as TVM's FuseOps; that; or no fusion.
     level : {"relax", "onnx"}

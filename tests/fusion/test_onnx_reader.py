@@ -118,6 +118,13 @@ def test_kinds_of_single_nodes_may_be_given():
         groups(model, kinds={"bb": "opaque"})
 
 
+def test_reasons_speak_of_the_model():
+    graph = read_onnx(parsed("(float[2] x) => (float[2] y, float[2] z) { y = Relu(x) z = my.domain.Clamp(y) }")).graph
+    assert "y is an output of the model" in fusion.partition(graph).why("y", "z")
+    graph = read_onnx(parsed("(float[2] x) => (float[2] z) { y = my.domain.Clamp(x) z = Relu(y) }")).graph
+    assert "y is opaque, since nothing is known of its operator" in fusion.partition(graph).why("y", "z")
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

@@ -106,6 +106,8 @@ class Graph:
         Other names of nodes.
     operations : tuple of str
         What each node does, such as ``Conv``; empty if that is not known.
+    notes : mapping of int to str
+        Of nodes that are opaque or external for a reason of their own, that reason, as the end of a sentence.
     sizes : tuple of int or None
         How many bytes each node writes, None where that is not known; empty if it is known of none.
     """
@@ -121,6 +123,7 @@ class Graph:
     aliases: Mapping[str, int] = field(default_factory=dict, repr=False)
     operations: tuple[str, ...] = field(default=(), repr=False)
     sizes: tuple[int | None, ...] = field(default=(), repr=False)
+    notes: Mapping[int, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_kinds(

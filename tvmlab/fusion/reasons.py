@@ -297,24 +297,26 @@ def _reason(grouping: Grouping, decision: Decision) -> str:
     path = " → ".join(graph.label(at) for at in decision.path)
     match decision.rule:
         case Rule.EXTERNAL:
-            return f"{node} is needed outside of the graph, so that its value has to be written anyway"
+            note = graph.notes.get(decision.node, "is needed outside of the graph")
+            return f"{node} {note}, so that its value has to be written anyway"
         case Rule.UNREAD:
             return f"nobody reads {node}"
         case Rule.NO_MEETING:
             escapes = _listed(graph, _escapes(graph, decision.node))
             return f"what is made from {node} meets in no single node: it leaves the graph at {escapes}"
         case Rule.OWN_KIND:
-            why = "reductions are not fused into what follows" if own is Kind.REDUCE else "nothing is known of it"
-            return f"{node} is {own.name.lower()}, and {why}"
+            if own is Kind.REDUCE:
+                return f"{node} is reduce, and reductions are not fused into what follows"
+            return f"{node} is opaque, {graph.notes.get(decision.node, 'and nothing is known of it')}"
         case Rule.PATH_KIND if own is Kind.OEF and graph.kind(culprit) <= Kind.INJ:
             anchor = _anchor(grouping, decision.node)
             return f"{name} on the path {path} is {kind}, and {anchor} (oef) lets only elem follow"
         case Rule.PATH_KIND | Rule.ON_THE_WAY if graph.kind(culprit) > Kind.REDUCE or culprit in decision.path:
-            return f"{name} on the path {path} is {kind}"
+            return f"{name} on the path {path} is {kind}{_note(graph, culprit)}"
         case Rule.ON_THE_WAY:
             return f"a node on the path {path} is in one group with {name}, which is {kind}"
         case Rule.INTO if culprit == decision.into:
-            return f"{name} is {kind}, and {node} ({own.name.lower()}) is not fused into that"
+            return f"{name} is {kind}{_note(graph, culprit)}, and {node} ({own.name.lower()}) is not fused into that"
         case Rule.INTO:
             into = graph.label(decision.into or 0)
             taken = f"{into} is in one group with {name} already, which is {kind}"
@@ -326,6 +328,11 @@ def _reason(grouping: Grouping, decision: Decision) -> str:
             )
         case _:
             return f"{name} is a tuple that its reader has not taken in"
+
+
+def _note(graph: Graph, node: int) -> str:
+    """Why a node is opaque, where that is known."""
+    return f", {graph.notes[node]}" if node in graph.notes and graph.kind(node) is Kind.OPAQUE else ""
 
 
 def _anchor(grouping: Grouping, node: int) -> str:

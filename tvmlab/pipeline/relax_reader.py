@@ -69,6 +69,7 @@ def read_relax(module: Any, provenance: Mapping[str, str]) -> RelaxReading:
         aliases=_aliases(owners, bindings, labels, computes),
         operations=tuple(callee(b.value)[0] if c else "" for b, c in zip(bindings, computes, strict=True)),
         sizes=tuple(_bytes(binding.var.ty) for binding in bindings),
+        notes=dict(_notes(main, functions, bindings)),
     )
     return RelaxReading(graph, bindings)
 
@@ -102,6 +103,40 @@ def _kind(binding: Any, functions: Mapping[str, Any], packed: set[Any]) -> Kind:
         attributes = functions[callee(value)[0]].attrs or {}
         return Kind(int(attributes["op_pattern"])) if "op_pattern" in attributes else Kind.OPAQUE
     return Kind.OPAQUE
+
+
+def _notes(main: Any, functions: Mapping[str, Any], bindings: tuple[Any, ...]) -> Iterator[tuple[int, str]]:
+    """Why nodes are opaque or external where they need not be; TVM says none of it."""
+    from tvm import relax
+
+    results: set[Any] = set()
+    relax.analysis.post_order_visit(main.body.body, results.add)
+    loose = {b.var for block in main.body.blocks if not isinstance(block, relax.DataflowBlock) for b in block.bindings}
+    for at, binding in enumerate(bindings):
+        opaque = _why_opaque(getattr(binding, "value", None), functions)
+        if opaque:
+            yield at, opaque
+        elif binding.var in results:
+            yield at, "is an output of main"
+        elif binding.var in loose:
+            yield at, "is bound outside of a dataflow block (R.dataflow, ConvertToDataflow)"
+        elif not isinstance(binding.var, relax.DataflowVar):
+            yield at, "is emitted from its dataflow block (R.output, emit_output)"
+
+
+def _why_opaque(value: Any, functions: Mapping[str, Any]) -> str:
+    from tvm import relax
+
+    if not isinstance(value, relax.Call):
+        return ""
+    name = callee(value)[0]
+    if not getattr(value.op, "name", "").startswith("relax.call_tir"):
+        legal = getattr(value.op, "name", "").startswith(("relax.call_", "relax.vm."))
+        return "since FuseOps looks only at calls of kernels" if legal else "since it is not legalized (LegalizeOps)"
+    attributes = functions[name].attrs or {}
+    if "op_pattern" not in attributes:
+        return "since no kind is written on its kernel (AnnotateTIROpPattern)"
+    return "as its kernel says (op_pattern 8)" if int(attributes["op_pattern"]) == Kind.OPAQUE else ""
 
 
 def _operands(binding: Any) -> Iterator[Any]:

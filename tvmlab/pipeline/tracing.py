@@ -194,7 +194,7 @@ def _trace(model: Model, cleanup: str, engine: str) -> Trace:
 
 
 def fuse(
-    model: Model,
+    model: Any,
     *,
     engine: str = "python",
     level: str = "relax",
@@ -207,7 +207,8 @@ def fuse(
 
     Parameters
     ----------
-    model : Model
+    model : Model or tvm.IRModule
+        A module is taken as it stands, with no clean-up, legalization or annotation: why does FuseOps not fuse it?
     engine : {"python", "tvm", "none"}
         tvmlab's own fuser, which makes the same groups as TVM's FuseOps; that; or no fusion.
     level : {"relax", "onnx"}
@@ -240,10 +241,20 @@ def fuse(
         raise CallError(f'{", ".join(given)} is for engine="python"', mend="leave it out, or take that engine")
     if level == "onnx":
         return _fuse_onnx(model, engine, changes)
+    if not hasattr(model, "provenance"):
+        return _fuse_module(model, engine, changes)
     walk = _Walk(model, cleanup, engine)
     if given:
         return walk.grouping.what_if(**changes).record(model.name, engine, level)
     return walk.partition(walk.to_groups())
+
+
+def _fuse_module(module: Any, engine: str, changes: Mapping[str, Any]) -> Partition:
+    """The groups of a module as it stands: nothing is legalized or annotated that is not, and the reasons say so."""
+    if engine == "tvm":
+        raise CallError("a module that stands as it is has no model to compare it with", mend='take engine="python"')
+    grouping = partition(read_relax(module, {}).graph, 256 if engine == "python" else 0)
+    return grouping.what_if(**changes).record("module", engine, "relax")
 
 
 def _fuse_onnx(model: Model, engine: str, changes: Mapping[str, Any]) -> Partition:
