@@ -123,6 +123,8 @@ def test_reasons_speak_of_the_model():
     assert "y is an output of the model" in fusion.partition(graph).why("y", "z")
     graph = read_onnx(parsed("(float[2] x) => (float[2] z) { y = my.domain.Clamp(x) z = Relu(y) }")).graph
     assert "y is opaque, since nothing is known of its operator" in fusion.partition(graph).why("y", "z")
+    graph = read_onnx(parsed("(float[2] x) => (float[2] y, float[2] z) { y = my.domain.Clamp(x) z = Relu(y) }")).graph
+    assert "y is an output of the model" in fusion.partition(graph).why("y", "z")
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ class Graph:
     operations : tuple of str
         What each node does, such as ``Conv``; empty if that is not known.
     notes : mapping of int to str
-        Of nodes that are opaque or external for a reason of their own, that reason, as the end of a sentence.
+        Why nodes are external, and why others are opaque, as the end of a sentence.
     sizes : tuple of int or None
         How many bytes each node writes, None where that is not known; empty if it is known of none.
     """

@@ -148,9 +148,9 @@ def _graph(
         codes[graph.index(name)] = Kind.of(kind)
     aliases = {name: at for name, (at, _) in makers.items() if name not in labels}
     operations = tuple(node.op_type for node in nodes)
-    notes = {at: "is an output of the model" for at in external}
     foreign = (at for at, node in enumerate(nodes) if not is_standard(node) and codes[at] == Kind.OPAQUE)
-    notes |= {at: "since nothing is known of its operator (fusion.kind tells it)" for at in foreign}
+    notes = dict.fromkeys(foreign, "since nothing is known of its operator (fusion.kind tells it)")
+    notes |= dict.fromkeys(external, "is an output of the model")
     graph = dataclasses.replace(graph, kinds=bytes(codes), aliases=aliases, operations=operations, notes=notes)
     return nodes, graph
 

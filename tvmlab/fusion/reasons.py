@@ -332,7 +332,8 @@ def _reason(grouping: Grouping, decision: Decision) -> str:
 
 def _note(graph: Graph, node: int) -> str:
     """Why a node is opaque, where that is known."""
-    return f", {graph.notes[node]}" if node in graph.notes and graph.kind(node) is Kind.OPAQUE else ""
+    told = node in graph.notes and graph.kind(node) is Kind.OPAQUE and not graph.external[node]
+    return f", {graph.notes[node]}" if told else ""
 
 
 def _anchor(grouping: Grouping, node: int) -> str:

@@ -113,15 +113,15 @@ def _notes(main: Any, functions: Mapping[str, Any], bindings: tuple[Any, ...]) -
     relax.analysis.post_order_visit(main.body.body, results.add)
     loose = {b.var for block in main.body.blocks if not isinstance(block, relax.DataflowBlock) for b in block.bindings}
     for at, binding in enumerate(bindings):
-        opaque = _why_opaque(getattr(binding, "value", None), functions)
-        if opaque:
-            yield at, opaque
-        elif binding.var in results:
+        if binding.var in results:
             yield at, "is an output of main"
         elif binding.var in loose:
             yield at, "is bound outside of a dataflow block (R.dataflow, ConvertToDataflow)"
         elif not isinstance(binding.var, relax.DataflowVar):
             yield at, "is emitted from its dataflow block (R.output, emit_output)"
+        else:
+            opaque = _why_opaque(getattr(binding, "value", None), functions)
+            yield from [(at, opaque)] if opaque else []
 
 
 def _why_opaque(value: Any, functions: Mapping[str, Any]) -> str:
