@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import random
+import re
 import sys
 import types
 
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 from tvmlab import fusion
 from tvmlab.fusion import Graph
 from tvmlab.fusion.families import FAMILIES
-from tvmlab.fusion.partition import literally
+from tvmlab.fusion.partition import _inner, literally
+from tvmlab.fusion.postdom import post_dominators
 from tvmlab.pipeline.abstract import groups_by_tvm
 
 DEPTHS = (*range(1, 11), 256)
@@ -88,6 +90,18 @@ def test_groups_part_the_nodes_and_only_the_last_of_each_is_read_outside(graph, 
     assert len(found) == len(found.groups)
 
 
+def test_the_path_kind_is_the_largest_kind_on_all_ways():
+    rng = random.Random(5)
+    for _ in range(500):
+        inputs = [[rng.randint(max(-1, v - 8), v - 1) for _ in range(rng.randint(1, 3))] for v in range(16)]
+        graph = Graph.from_kinds(rng.choices(ALL_KINDS, k=16), inputs, [15])
+        tree = post_dominators(graph)
+        for node in range(16):
+            into = tree.of(node)
+            if into is not None:
+                assert tree.path_kind[node] == max(graph.kinds[at] for at in (*_inner(graph, node, into), into))
+
+
 @pytest.mark.parametrize(
     ("nodes", "groups"), [(20_000, 79), (300, 2)], ids=["as many as TVM makes", "the first 256, then the rest"]
 )
@@ -106,6 +120,19 @@ def test_no_recursion():
     finally:
         sys.setrecursionlimit(limit)
     assert sizes == [391, 99_746]
+
+
+def test_the_examples_of_the_text_are_right():
+    text = " ".join(importlib.import_module("tvmlab.fusion.partition").__doc__.split())
+    examples = re.findall(r"``(0 [^`]*)``(?: with max_depth (\d+))? gives ``([^`]*)``", text)
+    assert len(examples) == 5
+    for nodes, max_depth, right in examples:
+        parts = [re.fullmatch(r"(\d+) (\w+) \((.*)\)", node).groups() for node in nodes.split("; ")]
+        assert [int(number) for number, _, _ in parts] == list(range(len(parts)))
+        inputs = [[int(i) for i in operands.split(", ")] if operands else [-1] for _, _, operands in parts]
+        graph = Graph.from_kinds([kind for _, kind, _ in parts], inputs, [len(parts) - 1])
+        groups = fusion.partition(graph, int(max_depth or 256)).groups
+        assert " ".join("{" + ", ".join(map(str, group)) + "}" for group in groups) == right
 
 
 def test_the_function_is_not_hidden_by_the_module_of_its_name():

@@ -32,10 +32,13 @@ The nodes between v and p (here a and b; not v, not p) are *inner* nodes.  To fu
 nodes and p into one group, so a group never has a hole, and of its values only that of its last node, the *sink*, is
 read outside.
 
-The post-dominator of each node makes a tree, found by going through the nodes backwards: it is where the ways from v's
-readers, each up the tree, first meet.  If one of them never meets the others, v has no post-dominator, whatever
-comes after.  On the way one also notes the *path kind* of v: the largest kind among its readers, and the path kinds of
-all tree nodes that were passed before the meeting point.
+The post-dominators make a tree: each node's parent is its post-dominator.  The tree is found by going through the nodes
+backwards: v's post-dominator is where the ways from v's readers, each up the tree, first meet.  If one of them never
+meets the others, v has none, whatever comes after.
+
+On the way up one also notes the *path kind* of v.  It is the largest of the kinds of v's readers and of the path kinds
+of all tree nodes that were passed before the meeting point; which comes to the largest kind of the inner nodes and of
+p, each taken for itself, whatever group it may come into later.
 
 
 Groups
@@ -79,6 +82,23 @@ Phase 0 is for anchors, so that a conv2d gets its relu before a reshape can take
 start from phase 0 on, and may go in front of nearly everything, a reduce too.  But nothing is fused in front of a
 conv2d: the path kind is oef there, which is more than an elem or bcast node may have, and an inj node asks for inj at
 most.
+
+
+Examples
+--------
+Each node is given as its number, its kind and, in brackets, the nodes that it reads; the last one is the output.
+
+* ``0 oef (); 1 elem (0); 2 bcast (1)`` gives ``{0, 1} {2}``.  In phase 0, node 0 merges into 1, whose group is oef
+  then.  Node 1's own record is that group's, so it now asks as an oef, for path kind elem, and 2 is bcast.
+* ``0 elem (); 1 opaque (0); 2 elem (0, 1)`` gives ``{0} {1} {2}``.  Node 0's post-dominator is 2, and its path kind
+  opaque, which is more than reduce.  Node 1 starts nothing.  A group of 0 and 2 would have a hole.
+* ``0 oef (); 1 oef (); 2 elem (0, 1)`` gives ``{1} {0, 2}``.  Node 0 merges into 2, whose group is oef then; so 1,
+  which asks for bcast at most on the way, is refused.
+* ``0 inj (); 1 tuple (0); 2 elem (1)`` gives ``{0, 1, 2}``.  Nothing happens in phase 0: no node but 2 has a kind for
+  it, and 2 has no post-dominator.  In phase 1, 0 waits, since 1 is a tuple; then 1 merges into 2.  In phase 2, 0
+  follows.
+* ``0 inj (); 1 elem (0); 2 elem (0, 1)`` with max_depth 3 gives ``{0} {1, 2}``.  In phase 0, 1 merges into 2, whose
+  size is 2 then.  In phase 1, 0's count is 2 for that group, 1 for itself, and 1 for the inner node 1 once more: 4.
 
 
 What follows from it
