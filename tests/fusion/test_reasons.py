@@ -95,7 +95,7 @@ CASES = [
         ("sum", "relu"),
     ),
     (
-        "the group of conv ends with relu; pool on the path relu → pool is oef",
+        "the group of conv ends with relu; pool is oef, and nothing is fused in front of that",
         [("conv", "oef", []), ("relu", "elem", ["conv"]), ("pool", "oef", ["relu"])],
         ("conv", "pool"),
     ),

@@ -110,3 +110,12 @@ def test_the_level_of_onnx_has_the_models_own_nodes():
     assert partition.groups[0].kernel == "fused_Conv_Relu"
     assert partition.bytes_saved > 1e7
     assert pipeline.fuse(model, level="onnx", engine="none").kernels_after == 66
+
+
+def test_a_live_operator_has_the_kind_of_its_kernel_on_both_levels(clamp):
+    model = pipeline.load("light_squeezenet.onnx").replace("Relu", clamp.name)
+    onnx_level, relax_level = (pipeline.fuse(model, level=level) for level in ("onnx", "relax"))
+    assert onnx_level.groups[0].nodes == ("n0", "n1")
+    assert onnx_level.groups[0].kinds == ("kOutEWiseFusable", "kElemWise")
+    assert relax_level.kernels_after == 41
+    assert relax_level.diff(pipeline.fuse(model, engine="tvm")).ok

@@ -144,14 +144,15 @@ def _graph(
     outputs = view.output_names
     external = [at for at, node in enumerate(nodes) if any(name in outputs for name in node.output if name)]
     graph = Graph.of_edges(bytes(codes), producers, places, consumers, operands, external, labels)
+    aliases = {name: at for name, (at, _) in makers.items() if name not in labels}
+    graph = dataclasses.replace(graph, aliases=aliases)
     for name, kind in kinds.items():
         codes[graph.index(name)] = Kind.of(kind)
-    aliases = {name: at for name, (at, _) in makers.items() if name not in labels}
     operations = tuple(node.op_type for node in nodes)
     foreign = (at for at, node in enumerate(nodes) if not is_standard(node) and codes[at] == Kind.OPAQUE)
     notes = dict.fromkeys(foreign, "since nothing is known of its operator (fusion.kind tells it)")
     notes |= dict.fromkeys(external, "is an output of the model")
-    graph = dataclasses.replace(graph, kinds=bytes(codes), aliases=aliases, operations=operations, notes=notes)
+    graph = dataclasses.replace(graph, kinds=bytes(codes), operations=operations, notes=notes)
     return nodes, graph
 
 

@@ -311,6 +311,8 @@ def _reason(grouping: Grouping, decision: Decision) -> str:
         case Rule.PATH_KIND if own is Kind.OEF and graph.kind(culprit) <= Kind.INJ:
             anchor = _anchor(grouping, decision.node)
             return f"{name} on the path {path} is {kind}, and {anchor} (oef) lets only elem follow"
+        case Rule.PATH_KIND if culprit == decision.into and graph.kind(culprit) > Kind.REDUCE:
+            return f"{name} is {kind}{_note(graph, culprit)}, and nothing is fused in front of that"
         case Rule.PATH_KIND | Rule.ON_THE_WAY if graph.kind(culprit) > Kind.REDUCE or culprit in decision.path:
             return f"{name} on the path {path} is {kind}{_note(graph, culprit)}"
         case Rule.ON_THE_WAY:
