@@ -203,7 +203,7 @@ class _Constants:
         if pack is None:
             return argument
         if (argument, pack) not in self.made:
-            self.made[argument, pack] = relax.const(pack(argument.value.numpy()))
+            self.made[argument, pack] = relax.const(pack(argument.value.numpy()), str(argument.value.dtype))
         return self.made[argument, pack]
 
 

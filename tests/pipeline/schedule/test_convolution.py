@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tvm import relax
+
+from tvmlab.pipeline.schedule.convolution import _shape
+
+RANDOM = np.random.default_rng(3)
+QUICK = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def weights(out, inputs, kernel, dtype):
+    return relax.const(RANDOM.standard_normal((out, inputs, kernel, kernel)), dtype)
+
+
+def two_convolutions(channels, middle, kernel, stride, groups, dtype, tail="relu"):
+    """A convolution, a bias, an epilogue; then another one with a residual."""
+    first = weights(middle, channels // groups, kernel, dtype)
+    second = weights(middle, middle // groups, 1, dtype)
+    bias = relax.const(RANDOM.standard_normal((1, middle, 1, 1)), dtype)
+
+    def block(x):
+        y = relax.op.nn.conv2d(x, first, strides=stride, padding=kernel // 2, groups=groups)
+        y = relax.op.nn.relu(relax.op.add(y, bias))
+        z = relax.op.nn.conv2d(y, second, groups=groups)
+        return getattr(relax.op, "tanh" if tail == "tanh" else "negative")(relax.op.add(z, y))
+
+    return block
+
+
+@QUICK
+@given(
+    channels=st.sampled_from([1, 3, 8, 16, 24]),
+    middle=st.sampled_from([5, 8, 12, 16, 32]),
+    size=st.sampled_from([1, 7, 12, 13, 16]),
+    kernel=st.sampled_from([1, 3]),
+    stride=st.sampled_from([1, 2]),
+    batch=st.sampled_from([1, 2]),
+    dtype=st.sampled_from(["float32", "float64"]),
+    tail=st.sampled_from(["relu", "tanh"]),
+)
+def test_neighbouring_convolutions(check, channels, middle, size, kernel, stride, batch, dtype, tail):
+    shape = (batch, channels, size, size)
+    block = two_convolutions(channels, middle, kernel, stride, 1, dtype, tail)
+    check(block, {"x": f"{dtype}[{', '.join(map(str, shape))}]"}, [RANDOM.standard_normal(shape).astype(dtype)])
+
+
+@pytest.mark.parametrize(("channels", "groups"), [(8, 8), (16, 16), (32, 2), (68, 2), (12, 3), (24, 4)])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_groups(check, channels, groups, stride):
+    block = two_convolutions(channels, channels, 3, stride, groups, "float32")
+    x = RANDOM.standard_normal((1, channels, 16, 16)).astype("f4")
+    check(block, {"x": f"float32[1, {channels}, 16, 16]"}, [x])
+
+
+def test_packed_convolutions_say_their_tile(check):
+    said = check(
+        two_convolutions(16, 32, 3, 1, 1, "float32"),
+        {"x": "float32[1, 16, 14, 14]"},
+        [RANDOM.standard_normal((1, 16, 14, 14)).astype("f4")],
+    )
+    assert said.count("vectors of channels, parallel") == 2
+    assert "pad_temp: inlined" in said
+
+
+def test_a_symbolic_batch(check):
+    block = two_convolutions(16, 16, 3, 1, 1, "float32")
+    for batch in (1, 3):
+        said = check(block, {"x": "float32[n, 16, 9, 9]"}, [RANDOM.standard_normal((batch, 16, 9, 9)).astype("f4")])
+        assert "tile of" in said
+
+
+def test_weights_that_come_at_run_time_are_packed_then(check):
+    def block(x, w):
+        return relax.op.nn.relu(relax.op.nn.conv2d(x, w, padding=1))
+
+    arrays = [RANDOM.standard_normal(s).astype("f4") for s in ((1, 16, 14, 14), (32, 16, 3, 3))]
+    said = check(block, {"x": "float32[1, 16, 14, 14]", "w": "float32[32, 16, 3, 3]"}, arrays)
+    assert "tile of 14 columns and 1 vectors of channels" in said
+
+
+def test_a_thin_convolution_keeps_its_layout(check):
+    w = weights(16, 4, 1, "float32")
+
+    def block(x):
+        return relax.op.nn.relu(relax.op.nn.conv2d(x, w))
+
+    said = check(block, {"x": "float32[1, 4, 32, 32]"}, [RANDOM.standard_normal((1, 4, 32, 32)).astype("f4")])
+    assert "columns, parallel" in said
+
+
+@given(columns=st.integers(1, 300), blocks=st.integers(1, 40), plain=st.booleans())
+def test_a_tile_divides_what_it_covers(columns, blocks, plain):
+    width, vectors = _shape(columns, blocks, plain)
+    assert columns % width == 0
+    assert blocks % vectors == 0
+    assert width * vectors <= 16
