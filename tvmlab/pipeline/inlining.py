@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from tvmlab.pipeline.kernel import Block, blocks_of, read_block
+from tvmlab.pipeline.own_schedules import MARK
 from tvmlab.runtime.executable import first_line
 
 __all__ = ["ATTRIBUTE", "inline_kernel"]
@@ -47,7 +48,8 @@ def inline_kernel(function: Any) -> Any:
         readers = [i for i, b in left.items() if any(load.buffer.same_as(block.target.buffer) for load in b.loads)]
         if not readers:
             continue  # it writes a result of the kernel
-        reason = _refusal(block, [left[reader] for reader in readers])
+        own = MARK in schedule.get(block.rv).annotations
+        reason = "it has a schedule of its own" if own else _refusal(block, [left[reader] for reader in readers])
         if reason is None:
             try:
                 schedule.compute_inline(block.rv)

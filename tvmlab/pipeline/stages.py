@@ -18,6 +18,7 @@ from tvmlab.pipeline.guarded import guarded
 from tvmlab.pipeline.inlining import inline_kernel
 from tvmlab.pipeline.layout import carry_layouts
 from tvmlab.pipeline.onnx_import import import_graph
+from tvmlab.pipeline.own_schedules import mark_blocks
 from tvmlab.pipeline.schedule import schedule_kernel
 from tvmlab.runtime.executable import first_line
 
@@ -109,7 +110,7 @@ def legalize(module: Any) -> Any:
 
     def run() -> Any:
         with runtime.host_target():
-            return transform.LegalizeOps()(module.clone())
+            return mark_blocks(module, transform.LegalizeOps()(module.clone()))
 
     return guarded(run, _explain("legalize"))
 

@@ -16,6 +16,7 @@ from tvmlab.pipeline.schedule.direct_convolution import direct_convolution
 from tvmlab.pipeline.schedule.loops import spatial_and_reductions
 from tvmlab.pipeline.schedule.matmul import packed_matmul
 from tvmlab.pipeline.schedule.moves import turned_tiles
+from tvmlab.pipeline.schedule.own import own_schedule
 from tvmlab.pipeline.schedule.rows import reduced_rows
 from tvmlab.pipeline.schedule.vector_math import with_vector_math
 from tvmlab.runtime.executable import first_line
@@ -27,6 +28,7 @@ ATTRIBUTE = "tvmlab.schedule"
 Rule = Callable[[Any, list[Block]], str | None]
 
 RULES: tuple[Rule, ...] = (
+    own_schedule,
     packed_convolution,
     direct_convolution,
     packed_matmul,
