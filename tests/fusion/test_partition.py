@@ -90,7 +90,7 @@ def test_groups_part_the_nodes_and_only_the_last_of_each_is_read_outside(graph, 
     assert len(found) == len(found.groups)
 
 
-def test_the_path_kind_is_the_largest_kind_on_all_ways():
+def test_the_path_kind_is_the_largest_kind_on_all_ways_and_the_weight_counts_no_node_twice():
     rng = random.Random(5)
     for _ in range(500):
         inputs = [[rng.randint(max(-1, v - 8), v - 1) for _ in range(rng.randint(1, 3))] for v in range(16)]
@@ -99,7 +99,9 @@ def test_the_path_kind_is_the_largest_kind_on_all_ways():
         for node in range(16):
             into = tree.of(node)
             if into is not None:
-                assert tree.path_kind[node] == max(graph.kinds[at] for at in (*_inner(graph, node, into), into))
+                inner = _inner(graph, node, into)
+                assert tree.path_kind[node] == max(graph.kinds[at] for at in (*inner, into))
+                assert 1 <= tree.weight[node] - tree.weight[into] <= 1 + len(inner)
 
 
 @pytest.mark.parametrize(

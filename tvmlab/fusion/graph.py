@@ -263,6 +263,18 @@ class Graph:
         """Readers of node 0, then of node 1 …; who reads a value twice is there twice."""
         return self.consumers[np.argsort(self.producers, kind="stable")]
 
+    def distinct_readers(self) -> tuple[list[int], list[int]]:
+        """`reader_starts` and `reader_list` as lists, with everybody only once who reads a value several times."""
+        starts, readers = self.reader_starts, self.reader_list
+        new = np.ones(len(readers) + 1, bool)
+        if len(readers):
+            new[1:-1] = readers[1:] != readers[:-1]
+            new[starts[:-1]] = True
+        if new.all():
+            return starts.tolist(), readers.tolist()
+        counts = np.concatenate([[0], np.cumsum(new[:-1], dtype=np.int32)])
+        return counts[starts].tolist(), readers[new[:-1]].tolist()
+
     def readers(self, node: int) -> list[int]:
         """Who reads a node's value, in topological order; who reads it twice is there twice."""
         start, end = self.reader_starts[node : node + 2]

@@ -30,13 +30,13 @@ class PostDominators:
     path_kind : bytes
         Of each node with a parent the largest kind met on the way: the kinds of its readers, and of all readers on the
         *tree* paths from them up to the parent.
-    height : list of int
-        ``height[v] - height[p]``, where p is the parent of v, is the number of edges on the longest way from v to p.
+    weight : list of int
+        Where p is the parent of v, v and its inner nodes are at least ``weight[v] - weight[p]`` nodes.
     """
 
     parent: list[int]
     path_kind: bytes
-    height: list[int]
+    weight: list[int]
 
     def of(self, node: int) -> int | None:
         """The nearest post-dominator of a node; None if only the end is one."""
@@ -60,14 +60,14 @@ def post_dominators(graph: Graph, lists: tuple[list[int], list[int]] | None = No
     ----------
     graph : Graph
     lists : pair of list of int, optional
-        ``reader_starts`` and ``reader_list`` of the graph as lists, if they are at hand.
+        ``graph.distinct_readers()``, if that is at hand.
     """
     kinds, external = graph.kinds, graph.external
-    starts, readers = lists or (graph.reader_starts.tolist(), graph.reader_list.tolist())
+    starts, readers = lists or graph.distinct_readers()
     end = len(kinds)
     parent = [end] * (end + 1)
     depth = [1] * end + [0]  # parents, jumps and depths are right for nodes whose parent is the end
-    height = [0] * (end + 1)
+    weight = [0] * (end + 1)
     inside = bytearray(end + 1)  # 1 for nodes with a parent that is not the end
     path_kind = bytearray(end + 1)
     jump = [end] * (end + 1)
@@ -80,15 +80,13 @@ def post_dominators(graph: Graph, lists: tuple[list[int], list[int]] | None = No
         stop = start
         if start == past or external[node]:
             continue
-        meet = first = readers[start]
+        meet = readers[start]
         kind = kinds[meet]
         if past - start == 1:
-            high = height[meet]
+            least = weight[meet]
         else:
-            at_once = readers[start + 1 : past]
-            for reader in at_once:
-                if reader == first:
-                    continue
+            all_readers = readers[start:past]
+            for reader in all_readers[1:]:
                 if not inside[meet] and not inside[reader] and meet != reader:
                     meet = end
                     break
@@ -121,8 +119,9 @@ def post_dominators(graph: Graph, lists: tuple[list[int], list[int]] | None = No
                 kind = max(kind, answer_kind, kinds[reader])
             if meet == end:
                 continue
-            high = max(height[first], *[height[reader] for reader in at_once])
-        height[node] = high + 1
+            # the way of one reader, or all readers
+            least = max(weight[meet] + past - start - 1, *[weight[reader] for reader in all_readers])
+        weight[node] = least + 1
         parent[node] = meet
         inside[node] = 1
         depth[node] = level = depth[meet] + 1
@@ -136,5 +135,5 @@ def post_dominators(graph: Graph, lists: tuple[list[int], list[int]] | None = No
             jump[node] = meet
             jump_kind[node] = kind
     parent.pop()
-    height.pop()
-    return PostDominators(parent, bytes(path_kind[:end]), height)
+    weight.pop()
+    return PostDominators(parent, bytes(path_kind[:end]), weight)

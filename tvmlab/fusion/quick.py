@@ -5,12 +5,12 @@ Read `tvmlab.fusion.partition` first: rules, names and order are explained there
 * Post-dominators are found with jumps, not steps (`tvmlab.fusion.postdom`).
 * Only sinks may start a merge.  A node that is no longer the sink of its group got there in one merge with its
   post-dominator, so it is in that one's group already.
-* Where all readers of a node are one and the same, that is the post-dominator, and there are no inner nodes.
+* Where a node has one reader, that is the post-dominator, and there are no inner nodes.
 * In phase 1 only inj and tuple nodes are tried, since an elem or bcast node that was refused in phase 0 would be
   refused again: sizes only grow, and a reduce, oef or opaque node that refused starts no merge in between; a tuple
   does, but its turn comes later.
-* Of the inner nodes there are at least as many as the longest way has.  Where that is too many already, they are not
-  looked at; and else they are looked at only until one refuses or there are too many.
+* How many inner nodes there are at least is known from the sweep.  Where that is too many already, they are not looked
+  at; and else they are looked at only until one refuses or there are too many.
 * A group has an anchor just when its kind is oef: what an anchor's group is merged into is elem or bcast.
 """
 
@@ -56,10 +56,9 @@ def group_quickly(graph: Graph, max_depth: int, without: tuple[str, ...] = ()) -
     if unknown:
         raise GraphError(f"without={unknown[0]!r} is not known", mend=f"what can be left out is {', '.join(PHASES)}")
     end = len(graph)
-    starts, readers = graph.reader_starts.tolist(), graph.reader_list.tolist()
+    starts, readers = graph.distinct_readers()
     tree = post_dominators(graph, (starts, readers))
-    parent, path_kind, height = tree.parent, tree.path_kind, tree.height
-    one_reader = _with_one_reader(graph)
+    parent, path_kind, weight = tree.parent, tree.path_kind, tree.weight
     up = list(range(end))  # into which group a group was merged; itself: into none
     kind = bytearray(graph.kinds)
     size = [1] * end
@@ -103,18 +102,19 @@ def group_quickly(graph: Graph, max_depth: int, without: tuple[str, ...] = ()) -
                 rule[node] = INTO
                 continue
             total = size[sink] + size[node]
-            if one_reader[node]:
+            if starts[node + 1] - starts[node] == 1:
                 if total > max_depth:
                     rule[node] = TOO_LARGE
                     continue
             else:
-                if size[sink] + height[node] - height[into] > max_depth:
+                if size[sink] + weight[node] - weight[into] > max_depth:
                     rule[node] = TOO_LARGE
                     continue
                 search += 1
                 inner = [node]
                 for at in inner:  # grows while it is gone through
-                    for reader in readers[starts[at] : starts[at + 1]]:
+                    for place in range(starts[at], starts[at + 1]):  # no slice: it might be long, and soon left
+                        reader = readers[place]
                         if seen[reader] == search or reader == into:
                             continue
                         seen[reader] = search
@@ -167,18 +167,6 @@ def _starters(graph: Graph, parent: list[int], without: tuple[str, ...]) -> Iter
         into_tuple = inside & (kinds <= INJ)
         into_tuple[into_tuple] = kinds[parents[into_tuple]] == TUPLE
         yield 2, np.flatnonzero(into_tuple).tolist()
-
-
-def _with_one_reader(graph: Graph) -> bytes:
-    """1 for each node all of whose readers are one and the same, else 0."""
-    starts, readers = graph.reader_starts, graph.reader_list
-    flags = np.zeros(len(graph), np.uint8)
-    read = np.flatnonzero(np.diff(starts))
-    if len(read):
-        first = starts[:-1][read]
-        same = np.minimum.reduceat(readers, first) == np.maximum.reduceat(readers, first)
-        flags[read] = same
-    return flags.tobytes()
 
 
 def _sinks(up: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
