@@ -19,7 +19,17 @@ from tvmlab.errors import LoadError
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
-__all__ = ["OnnxGraph", "attributes", "captures", "fresh_names", "is_standard", "label", "reads"]
+__all__ = [
+    "OnnxGraph",
+    "attributes",
+    "captures",
+    "fresh_names",
+    "is_standard",
+    "label",
+    "reads",
+    "subgraphs",
+    "value_names",
+]
 
 Array = NDArray[Any]
 
@@ -43,6 +53,8 @@ class OnnxGraph:
         Inputs without initializers.
     opset : int
         Version of the standard operator set.
+    reserved : frozenset of str
+        Names of values around it, if it is a graph inside of a node.
     """
 
     nodes: tuple[NodeProto, ...]
@@ -51,6 +63,7 @@ class OnnxGraph:
     inputs: tuple[ValueInfoProto, ...]
     outputs: tuple[ValueInfoProto, ...]
     opset: int
+    reserved: frozenset[str] = field(default=frozenset(), repr=False)
 
     @classmethod
     def of(cls, model: ModelProto) -> OnnxGraph:
@@ -121,9 +134,8 @@ class OnnxGraph:
 
 
 def fresh_names(graph: OnnxGraph) -> Callable[[str], str]:
-    """A function that makes value names, from a stem each, that neither the graph nor an earlier call uses."""
-    taken = {name for node in graph.nodes for name in [*reads(node), *node.output]} | graph.constants.keys()
-    taken |= {i.name for i in graph.inputs}
+    """A function that makes value names, from a stem each, that nothing uses: no graph inside or around either."""
+    taken = value_names(graph)
 
     def fresh(stem: str) -> str:
         name = next(n for n in itertools.chain([stem], (f"{stem}_{i}" for i in itertools.count(1))) if n not in taken)
@@ -131,6 +143,20 @@ def fresh_names(graph: OnnxGraph) -> Callable[[str], str]:
         return name
 
     return fresh
+
+
+def value_names(graph: OnnxGraph) -> set[str]:
+    """Every name of a value in the graph, in the graphs inside of its nodes at any depth, and around it."""
+    names = {name for node in graph.nodes for name in [*node.input, *node.output]} | graph.constants.keys()
+    names |= {info.name for info in [*graph.inputs, *graph.outputs]} | graph.reserved
+    waiting = [inner for node in graph.nodes for inner in subgraphs(node)]
+    while waiting:
+        inner = waiting.pop()
+        names.update(info.name for info in [*inner.input, *inner.output, *inner.initializer])
+        for node in inner.node:
+            names.update([*node.input, *node.output])
+            waiting += subgraphs(node)
+    return names
 
 
 def is_standard(node: NodeProto) -> bool:
@@ -156,7 +182,7 @@ def reads(node: NodeProto) -> Iterator[str]:
 
 def captures(node: NodeProto) -> Iterator[str]:
     """Names that the subgraphs of a node take from outside of it, at any depth."""
-    waiting: list[tuple[GraphProto, Any]] = [(graph, None) for graph in _subgraphs(node)]
+    waiting: list[tuple[GraphProto, Any]] = [(graph, None) for graph in subgraphs(node)]
     while waiting:
         graph, around = waiting.pop()
         own = {i.name for i in graph.input} | {t.name for t in graph.initializer}
@@ -164,10 +190,11 @@ def captures(node: NodeProto) -> Iterator[str]:
         scope = (own, around)  # what has a name here, and further out
         read = [name for inner in graph.node for name in inner.input if name]
         yield from (name for name in [*read, *(o.name for o in graph.output)] if not _bound(name, scope))
-        waiting += [(inner, scope) for node in graph.node for inner in _subgraphs(node)]
+        waiting += [(inner, scope) for node in graph.node for inner in subgraphs(node)]
 
 
-def _subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+    """The graphs that are attributes of a node; not those inside of these."""
     for attribute in node.attribute:
         if attribute.HasField("g"):
             yield attribute.g

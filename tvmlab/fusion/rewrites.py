@@ -2,6 +2,9 @@
 
 Every rewrite is a function from a graph to a graph, sound for every input, and changes nothing in place.  TVM does some
 of this too, but leaves arithmetic on constants to run time, or compiles a kernel for each constant.
+
+Sound means: the same numbers, infinities and NaNs included, up to rounding where weights are folded.  So ``x + 0``
+stays: it makes 0 of -0, and one over that is another infinity.
 """
 
 from __future__ import annotations
@@ -12,19 +15,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from tvmlab.fusion.onnx_graph import OnnxGraph, attributes, fresh_names, is_standard
+from tvmlab.fusion.onnx_graph import OnnxGraph, attributes, fresh_names, is_standard, reads, subgraphs, value_names
 
 if TYPE_CHECKING:
-    from onnx import NodeProto
+    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 __all__ = [
+    "clean_model",
     "clean_up",
+    "evaluate_constant_arithmetic",
     "evaluate_constant_layout",
     "fold_batchnorm_into_conv",
     "read_constant_nodes",
+    "remove_no_ops",
     "sum_of_two_to_add",
 ]
 
@@ -33,19 +40,89 @@ Attributes = Mapping[str, Any]
 Maker = Callable[..., Array | None]
 
 _BROADCASTING_ADD = 7  # before this operator set, Add did not broadcast
+_DEEPEST = 16  # graphs inside of graphs; what is deeper stays as it is
+_SMALL = 1024  # elements: arithmetic on constants up to here is done beforehand
 _LARGEST_MADE = 1 << 31  # elements: a ConstantOfShape beyond is left to fail where it is needed
 
 
 def clean_up(graph: OnnxGraph) -> OnnxGraph:
-    """All rewrites of this module, in an order in which each finds what the one before it made."""
+    """All rewrites of this module, in an order in which each finds what the one before it made.
+
+    Graphs inside of nodes are cleaned up too, with the constants that they see around them.
+    """
+    return _clean_up(graph, _DEEPEST)
+
+
+def clean_model(model: ModelProto) -> ModelProto:
+    """A copy of a model with its graph cleaned up.
+
+    Raises
+    ------
+    LoadError
+        Its nodes are no graph.
+    """
+    before = OnnxGraph.of(model)
+    graph = clean_up(before)
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    copy.ir_version = max(model.ir_version, 4)  # before, initializers had to be inputs, and were constants all the same
+    del copy.graph.input[:]
+    copy.graph.input.extend(
+        i for i in model.graph.input if i.name not in before.constants or i.name in before.overridable
+    )
+    unread = before.overridable - graph.constants.keys()  # the caller may still give them
+    made = [_tensor(name, constant) for name, constant in graph.constants.items()]
+    _fill(copy.graph, graph.nodes, [*made, *(t for t in model.graph.initializer if t.name in unread)])
+    return copy
+
+
+def _clean_up(graph: OnnxGraph, depth: int) -> OnnxGraph:
     for rewrite in (
         read_constant_nodes,
         evaluate_constant_layout,
+        evaluate_constant_arithmetic,
+        remove_no_ops,
         fold_batchnorm_into_conv,
         sum_of_two_to_add,
     ):
         graph = rewrite(graph)
-    return graph
+    if not depth or not any(map(_has_subgraph, graph.nodes)):
+        return graph
+    reserved = frozenset(value_names(graph))
+    nodes = [_cleaned_inside(node, graph, reserved, depth) if _has_subgraph(node) else node for node in graph.nodes]
+    return graph.with_(nodes, graph.constants)
+
+
+def _has_subgraph(node: NodeProto) -> bool:
+    return next(subgraphs(node), None) is not None
+
+
+def _cleaned_inside(node: NodeProto, around: OnnxGraph, reserved: frozenset[str], depth: int) -> NodeProto:
+    """A copy of a node with the graphs inside of it cleaned up."""
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    for inner, target in zip(subgraphs(node), subgraphs(copy), strict=True):
+        view = OnnxGraph.of_inner(inner, around.opset)
+        own = {i.name for i in inner.input} | {name for n in inner.node for name in n.output}
+        seen = {name: constant for name, constant in around.constants.items() if name not in own}
+        overridable = (around.overridable & seen.keys()) - view.constants.keys()
+        overridable |= {i.name for i in inner.input} & view.constants.keys()
+        view = replace(view, constants={**seen, **view.constants}, overridable=overridable, reserved=reserved)
+        cleaned = _clean_up(view, depth - 1)
+        made = [_tensor(n, c) for n, c in cleaned.constants.items() if seen.get(n) is not c]
+        kept = [t for t in inner.initializer if t.name in overridable and t.name not in cleaned.constants]
+        _fill(target, cleaned.nodes, [*made, *kept])
+    return copy
+
+
+def _fill(graph: GraphProto, nodes: Iterable[NodeProto], constants: Iterable[TensorProto]) -> None:
+    del graph.node[:], graph.initializer[:]
+    graph.node.extend(nodes)
+    graph.initializer.extend(constants)
+
+
+def _tensor(name: str, constant: TensorProto | Array) -> TensorProto:
+    return numpy_helper.from_array(constant, name) if isinstance(constant, np.ndarray) else constant
 
 
 def read_constant_nodes(graph: OnnxGraph) -> OnnxGraph:
@@ -69,14 +146,35 @@ def evaluate_constant_layout(graph: OnnxGraph) -> OnnxGraph:
     return _evaluate(graph, makers)
 
 
+def evaluate_constant_arithmetic(graph: OnnxGraph) -> OnnxGraph:
+    """Evaluate ``Add``, ``Sub``, ``Mul`` and ``Div`` of small constants, of one shape or with a single number."""
+    if graph.opset < _BROADCASTING_ADD:
+        return graph
+    operations = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
+    return _evaluate(graph, {name: _arithmetic(operation) for name, operation in operations.items()})
+
+
+def _arithmetic(operation: Callable[[Array, Array], Any]) -> Maker:
+    def make(_: Attributes, a: Array, b: Array) -> Array | None:
+        dtypes_fit = a.dtype == b.dtype and a.dtype in (np.float32, np.float64)
+        if not dtypes_fit or max(a.size, b.size) > _SMALL or (a.size != 1 != b.size and a.shape != b.shape):
+            return None
+        with np.errstate(all="ignore"):  # it overflows at run time just the same
+            return np.asarray(operation(a, b), a.dtype)
+
+    return make
+
+
 def _evaluate(graph: OnnxGraph, makers: Mapping[str, Maker]) -> OnnxGraph:
     """Replace standard nodes by their value where all they read is constant."""
     constants = dict(graph.constants)
     view = replace(graph, constants=constants)  # sees what is added below
-    kept = []
+    kept, outputs = [], graph.output_names
     for node in graph.nodes:
         make = makers.get(node.op_type) if is_standard(node) else None
         arguments = [view.constant(name) for name in node.input if name]
+        if node.output and graph.reserved and node.output[0] in outputs:
+            make = None  # what a graph inside of a node returns must be made by a node of it
         value = None if make is None or any(a is None for a in arguments) else make(attributes(node), *arguments)
         if value is None:
             kept.append(node)
@@ -110,6 +208,141 @@ def _reshape(given: Attributes, data: Array, shape: Array) -> Array:
 def _axes(given: Attributes, axes: Array | None) -> tuple[int, ...] | None:
     found = given.get("axes") if axes is None else axes
     return None if found is None else tuple(map(int, found))
+
+
+def remove_no_ops(graph: OnnxGraph) -> OnnxGraph:
+    """Remove nodes that hand on their input: who reads the one reads the other then, in graphs inside of nodes too.
+
+    These are ``Identity``, ``Dropout`` at inference, ``x * 1``, ``x / 1``, ``x - 0``, ``x ** 1``, a ``Transpose`` that
+    leaves all axes in place, and a ``Sum``, ``Mean``, ``Max``, ``Min`` or ``Concat`` of one.
+
+    An output of the graph keeps its name: the node that makes the value is made to write it under that name; where that
+    cannot be, as with a graph input that is also an output, an ``Identity`` stays.
+    """
+    origins = _origins(graph)
+    if not origins:
+        return graph
+    written = _written_as(graph, origins)
+    renamed = {name: written.get(origin, origin) for name, origin in origins.items()} | written
+    kept = []
+    for node in graph.nodes:
+        name = node.output[0] if node.output else ""
+        if name not in origins:
+            kept.append(_renamed(node, renamed))
+        elif name in graph.output_names and renamed[name] != name:
+            identity = helper.make_node("Identity", [renamed[name]], [name], name=node.name)
+            kept.append(identity)
+    return graph.with_(kept, graph.constants)
+
+
+def _origins(graph: OnnxGraph) -> dict[str, str]:
+    """From each value that is but another one to where that comes from, over any number of steps."""
+    readers = graph.readers()
+    hidden = _defined_inside(graph)
+    origins: dict[str, str] = {}
+    for node in graph.nodes:
+        if not is_standard(node) or any(readers[name] for name in node.output[1:]):
+            continue
+        source = _handed_on(node, graph)
+        origin = origins.get(source, source) if source else None
+        if origin and not hidden & {origin, node.output[0]}:
+            origins[node.output[0]] = origin
+    return origins
+
+
+def _defined_inside(graph: OnnxGraph) -> set[str]:
+    """Names that mean something else in a graph inside of a node, if they mean anything out here."""
+    found: set[str] = set()
+    waiting = [inner for node in graph.nodes for inner in subgraphs(node)]
+    while waiting:
+        inner = waiting.pop()
+        found.update(info.name for info in [*inner.input, *inner.initializer])
+        for node in inner.node:
+            found.update(node.output)
+            waiting += subgraphs(node)
+    return found
+
+
+def _written_as(graph: OnnxGraph, origins: Mapping[str, str]) -> dict[str, str]:
+    """Under which graph output's name a value is to be written that was handed on to it."""
+    outputs = graph.output_names
+    makers = {name: node for node in graph.nodes if is_standard(node) for name in node.output if name}
+    written: dict[str, str] = {}
+    for name, origin in origins.items():
+        if name in outputs and origin in makers and origin not in outputs:
+            written.setdefault(origin, name)
+    return written
+
+
+def _handed_on(node: NodeProto, graph: OnnxGraph) -> str | None:
+    """The input that is a node's first output as it is; None if there is none."""
+    first: str | None = node.input[0] if node.input else None
+    match node.op_type:
+        case "Identity":
+            return first
+        case "Sum" | "Mean" | "Max" | "Min" | "Concat" if len(node.input) == 1:
+            return first
+        case "Transpose":
+            turned = attributes(node).get("perm")
+            return first if turned and list(turned) == sorted(turned) else None
+        case "Dropout" if graph.opset >= _BROADCASTING_ADD:
+            trains: str = node.input[2] if len(node.input) > 2 else ""
+            given = graph.constant(trains) if trains else np.array(False)
+            return first if given is not None and not given.any() else None
+        case "Mul" | "Div" | "Sub" | "Pow" | "Add" if graph.opset >= _BROADCASTING_ADD:
+            return _neutral(node, graph)
+        case _:
+            return None
+
+
+def _neutral(node: NodeProto, graph: OnnxGraph) -> str | None:
+    """The operand that the other one, a constant, leaves as it is."""
+    ways: list[tuple[str, str]] = [(node.input[0], node.input[1])]
+    if node.op_type in ("Mul", "Add"):
+        ways.append((node.input[1], node.input[0]))
+    for name, other in ways:
+        constant = graph.constant(other)
+        if constant is None or constant.size != 1 or constant.ndim > _least_rank(graph, name):
+            continue
+        number = constant.reshape(())
+        if node.op_type in ("Mul", "Div", "Pow"):
+            neutral = bool(number == 1)
+        else:  # -0 + 0 is 0, but -0 + -0 and -0 - 0 are -0
+            negative = bool(np.signbit(number)) if number.dtype.kind == "f" else node.op_type == "Add"
+            neutral = number.dtype.kind in "fiu" and bool(number == 0) and negative == (node.op_type == "Add")
+        if neutral:
+            return name
+    return None
+
+
+def _least_rank(graph: OnnxGraph, name: str) -> int:
+    """How many dimensions a value has at least, as far as is seen at once."""
+    constant = graph.constants.get(name)
+    if constant is not None:
+        return constant.ndim if isinstance(constant, np.ndarray) else len(constant.dims)
+    info = next((i for i in graph.inputs if i.name == name), None)
+    return len(info.type.tensor_type.shape.dim) if info is not None else 0
+
+
+def _renamed(node: NodeProto, names: Mapping[str, str]) -> NodeProto:
+    """The node with values under other names, in graphs inside of it too."""
+    if not any(name in names for name in [*reads(node), *node.output]):
+        return node
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    copy.input[:] = [names.get(name, name) for name in copy.input]
+    copy.output[:] = [names.get(name, name) for name in copy.output]
+    waiting = [(inner, names) for inner in subgraphs(copy)]
+    while waiting:
+        graph, around = waiting.pop()
+        own = {i.name for i in [*graph.input, *graph.initializer]} | {o for n in graph.node for o in n.output}
+        seen = {old: new for old, new in around.items() if old not in own}
+        for inner in graph.node:
+            inner.input[:] = [seen.get(name, name) for name in inner.input]
+            waiting += [(deeper, seen) for deeper in subgraphs(inner)]
+        for output in graph.output:
+            output.name = seen.get(output.name, output.name)
+    return copy
 
 
 @dataclass(frozen=True)
