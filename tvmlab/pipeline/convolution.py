@@ -24,11 +24,14 @@ class Convolution:
         Its spatial axes are image, output channel, row, column; its reduction axes input channel of the group, kernel
         row, kernel column.
     data, weights : Load
+    whole : bool
+        Whether vectors may run over all output channels, whatever their groups.
     """
 
     block: Block
     data: Load
     weights: Load
+    whole: bool = False
 
     @property
     def out_channels(self) -> int:
