@@ -1,8 +1,8 @@
 """A convolution in small groups, with windows over two groups: so that whole vectors of output channels share inputs.
 
-Where a group has 34 outputs, a vector of 8 may cover two groups.  Both read from the inputs of their groups, so the window
-is widened to two neighbouring groups, and the weights of the other group are 0.  Twice the work, in vectors several
-times as long.
+Where a group has 34 outputs, a vector of 8 may cover two groups.  Both read from the inputs of their groups, so the
+window is widened to two neighbouring groups, and the weights of the other group are 0.  Twice the work, in vectors
+several times as long.
 """
 
 from __future__ import annotations

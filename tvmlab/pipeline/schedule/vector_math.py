@@ -89,7 +89,7 @@ def _exp(x: Any) -> Any:
     def scaled(at: Any, n: Any) -> Any:
         def value(r: Any) -> Any:
             factor = tirx.reinterpret("float32", (n.astype("int32") + tirx.const(126, "int32")) << 23)
-            return (_polynomial(r, _TWICE_EXP) * r * r + (r * _const(2.0) + _const(2.0))) * factor
+            return _polynomial(r, _TWICE_EXP) * factor
 
         return _once(at - n * _const(0.693359375) - n * _const(-2.12194440e-4), value)
 
@@ -126,7 +126,7 @@ VECTOR_FUNCTIONS: dict[str, Callable[[Any], Any]] = {"exp": _exp, "tanh": _tanh,
 
 # Highest power first.  Of exp: minimax on [-ln 2 / 2, ln 2 / 2] (Cephes); of tanh and erf: rational (Eigen).
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
-_TWICE_EXP = tuple(2 * coefficient for coefficient in _EXP)
+_TWICE_EXP = tuple(2 * coefficient for coefficient in (*_EXP, 1.0, 1.0))
 _TANH_OVER = (
     -2.76076847742355e-16,
     2.00018790482477e-13,
