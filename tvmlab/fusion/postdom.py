@@ -69,6 +69,7 @@ def post_dominators(graph: Graph, lists: tuple[list[int], list[int]] | None = No
     depth = [1] * end + [0]  # parents, jumps and depths are right for nodes whose parent is the end
     weight = [0] * (end + 1)
     inside = bytearray(end + 1)  # 1 for nodes with a parent that is not the end
+    top = [end] * (end + 1)  # of those the last post-dominator: where two of them differ, nothing but the end is above
     path_kind = bytearray(end + 1)
     jump = [end] * (end + 1)
     jump_kind = bytearray(end + 1)  # the largest path_kind on the way of the jump, its target left out
@@ -83,11 +84,11 @@ def post_dominators(graph: Graph, lists: tuple[list[int], list[int]] | None = No
         meet = readers[start]
         kind = kinds[meet]
         if past - start == 1:
-            least = weight[meet]
+            least = weight[meet] if inside[meet] else 0
         else:
             all_readers = readers[start:past]
             for reader in all_readers[1:]:
-                if not inside[meet] and not inside[reader] and meet != reader:
+                if (top[meet] if inside[meet] else meet) != (top[reader] if inside[reader] else reader):
                     meet = end
                     break
                 if (meet, reader) == asked:
@@ -114,8 +115,6 @@ def post_dominators(graph: Graph, lists: tuple[list[int], list[int]] | None = No
                         if over > answer_kind:  # noqa: PLR1730
                             answer_kind = over
                     meet = answer = a
-                if meet == end:
-                    break
                 kind = max(kind, answer_kind, kinds[reader])
             if meet == end:
                 continue
@@ -124,8 +123,15 @@ def post_dominators(graph: Graph, lists: tuple[list[int], list[int]] | None = No
         weight[node] = least + 1
         parent[node] = meet
         inside[node] = 1
-        depth[node] = level = depth[meet] + 1
         path_kind[node] = kind
+        if not inside[meet]:  # just below the end: known without looking anything up
+            top[node] = meet
+            depth[node] = 2
+            jump[node] = meet
+            jump_kind[node] = kind
+            continue
+        top[node] = top[meet]
+        depth[node] = level = depth[meet] + 1
         half = jump[meet]
         far = jump[half]
         if level - 1 - depth[half] == depth[half] - depth[far]:
