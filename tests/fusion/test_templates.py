@@ -285,6 +285,19 @@ def test_two_steps_are_two_nodes():
     assert found("(float[2] x) => (float[2] y) { a = Relu(x) b = Relu(x) y = Add(a, b) }", mine) != []
 
 
+def test_a_value_from_outside_is_not_made_inside():
+    mine = template("sum", op("Add", op("Exp", value()), value()))
+    assert found("(float[2] x) => (float[2] y) { e = Exp(x) y = Add(e, e) }", mine) == []
+    assert found("(float[2] x) => (float[2] y) { e = Exp(x) y = Add(e, x) }", mine) == [("sum", ["e", "y"])]
+
+
+def test_an_operand_that_the_pattern_does_not_have_is_one_too_many():
+    conv = op("Conv", value(), value())
+    assert found(CONV + "{ y = Conv(x, w, p) }", template("plain", conv)) == []
+    assert found(CONV + "{ y = Conv(x, w) }", template("plain", conv)) == [("plain", ["y"])]
+    assert found(CONV + "{ y = Conv(x, w, p) }", template("more", op("Conv", value(), value(), more=True))) != []
+
+
 def test_a_node_is_in_one_match_and_the_first_template_has_it():
     pair = template("pair", op("Relu", op("Relu", value())))
     triple = template("triple", op("Relu", op("Relu", op("Relu", value()))))

@@ -135,6 +135,14 @@ def test_a_predicate_sees_the_attributes_in_the_words_of_onnx():
     assert seen[0].constant == (False, True)
 
 
+def test_on_a_network_both_find_the_same(network):
+    model = pipeline.load(network("resnet50"))
+    in_onnx = fusion.match_templates(fusion.read_onnx(model.onnx), ["conv_bn_relu"])
+    fused = fuse_by_templates(model.module, [SHIPPED["conv_bn_relu"]])
+    calls = [b.value for block in fused["main"].body.blocks for b in block.bindings if "fused_" in str(b.value)[:20]]
+    assert len(calls) == len(in_onnx) == 33
+
+
 def test_the_first_template_has_it():
     pair = template("pair", op("Relu", op("Exp", value())))
     single = template("single", op("Relu", value()))
