@@ -298,6 +298,12 @@ def test_an_operand_that_the_pattern_does_not_have_is_one_too_many():
     assert found(CONV + "{ y = Conv(x, w, p) }", template("more", op("Conv", value(), value(), more=True))) != []
 
 
+def test_an_absent_operand_plays_only_a_part_that_may_be_absent():
+    text = "(float[2] x) => (float[2] y) <float high = {1}> { y = Clip(x, , high) }"
+    assert found(text, template("both", op("Clip", value(), value(), value()))) == []
+    assert found(text, template("upper", op("Clip", value(), value(optional=True), value()))) == [("upper", ["y"])]
+
+
 def test_a_node_is_in_one_match_and_the_first_template_has_it():
     pair = template("pair", op("Relu", op("Relu", value())))
     triple = template("triple", op("Relu", op("Relu", op("Relu", value()))))
@@ -362,7 +368,7 @@ def test_a_match_is_a_group_and_the_rules_decide_about_the_rest():
     assert [group.kernel for group in record.groups] == ["fused_Neg_Abs", "fused_conv_bn_relu", "fused_Exp_Sqrt"]
     assert record.groups[1].kinds[0] == "kOutEWiseFusable"
     assert record.grouping is grouping
-    assert grouping.what_if(kinds={"e": "opaque"}).groups == [[0, 1], [2, 3, 4], [5], [6]]
+    assert grouping.what_if(kinds={"y": "opaque"}).groups == [[0, 1], [2, 3, 4], [5], [6]]
 
 
 def test_overlapping_matches_are_refused():
