@@ -241,3 +241,27 @@ def test_a_terminal_that_knows_no_arrows_still_gets_the_text():
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"net: 3 ? 1 kernels" in done.stdout
+
+
+def test_the_package_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "tvmlab", "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"tvmlab {tvmlab.__version__}\n", "")
+
+
+@pytest.mark.parametrize("file", ["missing/figures.json", "folder"])
+def test_the_demo_refuses_a_file_that_it_could_not_write_before_it_runs(tmp_path, capsys, file):
+    (tmp_path / "folder").mkdir()
+    out = tmp_path / "out"
+    assert main(["demo", "--dir", str(out), "--json", str(tmp_path / file)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("CallError: ")
+    assert "mend: " in captured.err
+    assert not out.exists()
+    assert not (tmp_path / "missing").exists()
+
+
+@pytest.mark.parametrize("line", ["verify light_squeezenet.onnx --seed -1", "bench light_squeezenet.onnx --seed -1"])
+def test_a_seed_below_zero_is_told_in_words(capsys, line):
+    assert main(line.split()) == 1
+    assert capsys.readouterr().err.startswith("CallError: the seed must be a whole number from 0 on, not -1")

@@ -293,3 +293,24 @@ def test_the_doctor_asks_for_what_pyproject_asks():
         assert f"{name}{wanted}" in project["dependencies"]
     lab = {need.split(">=")[0] for need in project["optional-dependencies"]["lab"]}
     assert set(doctoring.JUPYTER) <= lab
+
+
+@pytest.mark.parametrize("name", ["TVM_NUM_THREADS", "OMP_NUM_THREADS"])
+@pytest.mark.parametrize(
+    ("value", "status"), [("abc", "problem"), ("0", "problem"), ("-1", "problem"), ("1.5", "problem"), ("2", "ok")]
+)
+def test_a_number_of_threads_that_is_none_is_a_problem(monkeypatch, name, value, status):
+    monkeypatch.delenv("TVM_NUM_THREADS", raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv(name, value)
+    found = doctoring._judge_threads(2, 4, None)
+    assert found.status == status
+    assert f"{name}={value}" in found.detail
+    if status == "problem":
+        assert found.mend.startswith(f"unset {name}")
+
+
+def test_nested_levels_of_openmp_are_numbers_of_threads(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "4,2")
+    monkeypatch.delenv("TVM_NUM_THREADS", raising=False)
+    assert doctoring._judge_threads(4, 4, None).status == "ok"

@@ -28,6 +28,7 @@ def said():
 def demo(tmp_path_factory, said):
     """The demo, run once for all tests of it."""
     folder = tmp_path_factory.mktemp("demo")
+    (folder / "figures").mkdir()
     return api.demo(folder / "out", json_file=folder / "figures" / "demo.json", progress=said.append)
 
 

@@ -37,6 +37,7 @@ DEADLY_WHY = ": it kills Python in tvm.ir.save_json, pickle and script(show_meta
 JUPYTER = ("jupyterlab", "ipykernel", "nbclient", "nbconvert", "nbformat", "jupytext")
 LIGHT_NETWORK = "backend/test/data/light/light_resnet50.onnx"
 PROBE_SECONDS = 90
+COUNTS = ("TVM_NUM_THREADS", "OMP_NUM_THREADS")
 
 
 def examine() -> DoctorReport:
@@ -287,15 +288,27 @@ def _judge_host(answer: dict[str, Any]) -> Iterator[Finding]:
 
 def _judge_threads(threads: int, processors: int, quota: float | None) -> Finding:
     """Whether TVM's threads fit the processors that this process may use."""
-    set_by = [f"{name}={os.environ[name]}" for name in ("TVM_NUM_THREADS", "OMP_NUM_THREADS") if os.environ.get(name)]
+    set_by = [f"{name}={os.environ[name]}" for name in COUNTS if os.environ.get(name)]
     text = f"{threads} of {processors} processors" + (f" ({', '.join(set_by)})" if set_by else "")
     mend = "set the environment variable TVM_NUM_THREADS={} and restart Python"
+    broken = [f"{name}={os.environ[name]}" for name in COUNTS if not _is_count(os.environ.get(name, "1"))]
+    if broken:
+        others = f"unset {broken[0].split('=')[0]}, or " + mend.format(processors)
+        return Finding(
+            "threads", "problem", f"{', '.join(broken)} is no number of threads, so TVM takes {threads}", others
+        )
     if quota is not None and quota + 0.5 < threads:
         fitting = max(1, round(quota))
         return Finding("threads", "note", f"{text}, but a limit grants this container {quota:g}", mend.format(fitting))
     if threads > processors:
         return Finding("threads", "note", f"{text}: more threads than processors are slower", mend.format(processors))
     return Finding("threads", "ok", text)
+
+
+def _is_count(text: str) -> bool:
+    """Whether it is empty, a positive number, or several, as OpenMP has them for nested levels."""
+    parts = [part.strip() for part in text.split(",")] if text else []
+    return all(part.isascii() and part.isdecimal() and int(part) > 0 for part in parts)
 
 
 def _processors() -> int:

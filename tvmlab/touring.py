@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tvmlab.errors import BackendError, PipelineError
+from tvmlab.errors import BackendError, CallError, PipelineError
 from tvmlab.records import Record
 from tvmlab.show.pages import notebook_page
 from tvmlab.workspace import to_notebook, tutorials_folder
@@ -21,7 +22,8 @@ NEEDED = ("nbclient", "nbformat", "ipykernel")
 # Run in the tour's own kernel after its last cell: what the figures are read from are the tour's own variables.
 FIGURES = """
 import json as _json
-_middle = lambda slow: timing.ratio(slow, "scheduled")[1]
+_quartiles = lambda slow: timing.ratio(slow, "scheduled")
+_rival = next(s.name for s in timing.sides if s.name.startswith("onnx"))
 print(_json.dumps({
     "op": tl.ops.lab.leaky_clamp.name,
     "kernels_before": partition.kernels_before,
@@ -29,9 +31,12 @@ print(_json.dumps({
     "max_rel_error": max(o.relative for o in verification.outputs),
     "verified": verification.ok,
     "oracle": verification.oracle,
-    "ratio_vs_unfused": _middle("unfused"),
-    "ratio_vs_onnxruntime": _middle(next(s.name for s in timing.sides if s.name.startswith("onnx"))),
-    "rival": next(s.name for s in timing.sides if s.name.startswith("onnx")),
+    "ratio_vs_unfused": _quartiles("unfused")[1],
+    "quartiles_vs_unfused": _quartiles("unfused")[::2],
+    "ratio_vs_onnxruntime": _quartiles(_rival)[1],
+    "quartiles_vs_onnxruntime": _quartiles(_rival)[::2],
+    "rounds": len(timing.sides[0].seconds),
+    "rival": _rival,
     "threads": timing.threads,
 }))
 """
@@ -47,6 +52,10 @@ class Demo(Record):
         Largest absolute error of an output over its largest value.
     ratio_vs_unfused, ratio_vs_onnxruntime : float
         Their median time over ours, paired round by round; above 1 ours is faster.
+    quartiles_vs_unfused, quartiles_vs_onnxruntime : pair of float
+        Lower and upper quartile of the same ratios.
+    rounds : int
+        How many ratios there are; a few say little.
     seconds : dict of str to float
         Wall time of each step, and of all (``total``).
     """
@@ -58,7 +67,10 @@ class Demo(Record):
     verified: bool
     oracle: str
     ratio_vs_unfused: float
+    quartiles_vs_unfused: Sequence[float]
     ratio_vs_onnxruntime: float
+    quartiles_vs_onnxruntime: Sequence[float]
+    rounds: int
     rival: str
     threads: int
     seconds: dict[str, float]
@@ -72,12 +84,9 @@ class Demo(Record):
 
     @property
     def headline(self) -> str:
-        against = self.ratio_vs_onnxruntime
-        versus = (
-            f"{against:.2f}x as fast as {self.rival}"
-            if against >= 1
-            else f"{1 / against:.2f}x slower than {self.rival}"
-        )
+        low, high = self.quartiles_vs_onnxruntime
+        rounds = f"{self.rounds} round{'s' * (self.rounds != 1)}"
+        versus = f"{self.ratio_vs_onnxruntime:.2f}x as fast as {self.rival} ({low:.2f} … {high:.2f} over {rounds})"
         error = f"largest error {self.max_rel_error:.1e} of the largest value"
         return "\n".join(
             (
@@ -114,13 +123,15 @@ def run_tour(
     ------
     BackendError
         If a package that runs notebooks is missing.
+    CallError
+        If one of the folders cannot be written to; then nothing was run.
     PipelineError
         If a cell of the tour fails.
     """
     say = progress or _say_nothing
     start = time.perf_counter()
     folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
+    _refuse_unwritable(folder, json_file)
     notebook = to_notebook(tutorials_folder() / "00_tour.py")
     seconds: dict[str, float] = {}
     try:
@@ -130,9 +141,31 @@ def run_tour(
     seconds["total"] = time.perf_counter() - start
     demo = Demo(**figures, seconds=seconds, notebook=written[0], report=written[1])
     if json_file is not None:
-        json_file.parent.mkdir(parents=True, exist_ok=True)
         json_file.write_text(json.dumps(demo.to_dict(), indent=1) + "\n", encoding="utf-8")
     return demo
+
+
+def _refuse_unwritable(folder: Path, json_file: Path | None) -> None:
+    """Make the folder, and find out before a run of minutes whether its end can be written."""
+    if json_file is not None and not json_file.parent.is_dir():
+        raise CallError(
+            f"there is no folder {json_file.parent} to write the figures to",
+            where=str(json_file),
+            mend=f"mkdir -p {json_file.parent}, or name a file in a folder that is there",
+        )
+    if json_file is not None and json_file.is_dir():
+        raise CallError("this is a folder, not a file for the figures", where=str(json_file), mend="name a file in it")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for place in {folder, *([json_file.parent] if json_file is not None else [])}:
+            with tempfile.TemporaryFile(dir=place):
+                pass
+    except OSError as error:
+        raise CallError(
+            f"the demo cannot write there: {error.strerror or error}",
+            where=str(error.filename or folder),
+            mend="name another folder: --dir FOLDER",
+        ) from error
 
 
 def _execute(notebook: Any, folder: Path, seconds: dict[str, float], say: Callable[[str], None]) -> dict[str, Any]:

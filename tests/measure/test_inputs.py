@@ -91,3 +91,8 @@ def test_what_is_not_known_can_be_given():
 def test_a_hostile_dimension_is_only_a_name():
     (array,) = make_inputs([TensorInfo("x", ("__import__('os').abort()",), "float32")]).arrays
     assert array.shape == (2,)
+
+
+def test_a_seed_below_zero_is_refused_in_words():
+    with pytest.raises(CallError, match="the seed must be"):
+        make_inputs([TensorInfo("x", (2,), "float32")], seed=-1)

@@ -201,3 +201,10 @@ def test_json(network):
     plain = verify(network).to_dict()
     assert plain["ok"] is True
     assert plain["outputs"][0]["name"] == "y"
+
+
+@pytest.mark.parametrize("tolerance", [-1, -1e-9, float("nan"), float("inf")])
+def test_a_tolerance_that_is_none_is_refused(network, tolerance):
+    with pytest.raises(CallError, match="from 0 on") as refused:
+        verify(network, tolerance=tolerance)
+    assert "--tolerance 1e-4" in refused.value.mend

@@ -10,7 +10,7 @@ from tvm.script import ir as I  # noqa: N812
 from tvm.script import relax as R  # noqa: N812
 
 from tvmlab import pipeline
-from tvmlab.errors import LoadError
+from tvmlab.errors import CallError, LoadError
 
 
 @I.ir_module
@@ -211,3 +211,33 @@ def test_an_integer_constant_keeps_its_type():
     model = pipeline.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
     result = pipeline.trace(model).executable.run(np.array([1, 2]))
     np.testing.assert_array_equal(result, [(1 << 40) + 1, 4])
+
+
+@pytest.mark.parametrize("weights", [None, "random"])
+def test_a_seed_below_zero_is_refused_in_words(weights):
+    with pytest.raises(CallError, match="the seed must be"):
+        pipeline.load("light_squeezenet.onnx", weights=weights, seed=-1)
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"),
+    [
+        ("light_squeeznet.onnx", "did you mean 'light_squeezenet.onnx', which comes with the onnx package?"),
+        ("light_squeezenet", "did you mean 'light_squeezenet.onnx'"),
+        ("light_resnet5.onnx", "did you mean 'light_resnet50.onnx'"),
+        ("light_qqqqqqqqqqqqqqqqqqqq.onnx", "the onnx package has light_bvlc_alexnet.onnx, light_densenet121.onnx"),
+    ],
+)
+def test_a_misspelt_network_of_the_onnx_package_is_suggested(typo, meant, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LoadError, match="no such file") as refused:
+        pipeline.load(typo)
+    assert refused.value.mend.startswith(meant)
+
+
+def test_a_file_that_is_here_is_nearer_than_one_of_the_onnx_package(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "light_squeeznets.onnx").write_bytes(b"")
+    with pytest.raises(LoadError) as refused:
+        pipeline.load("light_squeeznet.onnx")
+    assert refused.value.mend == "did you mean 'light_squeeznets.onnx'?"

@@ -23,8 +23,16 @@ def test_more_than_the_pool_has_is_refused_and_changes_nothing():
     with pytest.raises(CallError, match="TVM's pool has only"):
         set_threads(10_000)
     assert thread_count() == before
-    with pytest.raises(CallError, match="must be positive"):
-        set_threads(0)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True, "2"])
+def test_what_is_no_number_of_threads_is_refused_in_the_words_of_the_public_face(count):
+    with pytest.raises(CallError, match="from 1 on") as refused:
+        set_threads(count)
+    assert refused.value.mend == "write threads=2, or --threads 2"
+    with pytest.raises(CallError) as too_many:
+        set_threads(10_000)
+    assert too_many.value.mend.startswith(f"write threads={thread_count()} or --threads {thread_count()}, or set")
 
 
 def test_the_pool_has_all_processors_unless_the_user_said_otherwise():

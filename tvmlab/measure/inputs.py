@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tvmlab.errors import CallError
 from tvmlab.records import TensorInfo
+from tvmlab.runtime import check_seed
 
 __all__ = ["Feeds", "make_inputs"]
 
@@ -52,8 +53,9 @@ def make_inputs(tensors: Sequence[TensorInfo], given: Given = None, seed: int = 
     Raises
     ------
     CallError
-        A given input has a wrong name, shape or dtype, or a shape cannot be made up.
+        A given input has a wrong name, shape or dtype, a shape cannot be made up, or the seed is none.
     """
+    check_seed(seed)
     chosen = _by_name(tensors, given)
     for tensor in tensors:
         if tensor.name not in chosen and (tensor.shape is None or not tensor.dtype):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -62,12 +63,17 @@ def verify(
     Raises
     ------
     CallError
-        The inputs do not fit, or there is no such stage.
+        The inputs do not fit, the tolerance or the seed is negative, or there is no such stage.
     PipelineError
         No oracle can run the model, or it gives other shapes.
     """
     if stage in _NOT_RUNNABLE:
         raise CallError(f"nothing runs at stage {stage!r}: its operators have no kernels yet", mend='stage="legalize"')
+    if tolerance is not None and not 0 <= tolerance < math.inf:
+        raise CallError(
+            f"the tolerance is a part of the largest value, from 0 on, not {tolerance!r}",
+            mend="write tolerance=1e-4 or --tolerance 1e-4, or leave it out",
+        )
     from tvmlab import pipeline
 
     started = time.perf_counter()

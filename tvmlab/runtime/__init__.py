@@ -6,6 +6,7 @@ This room knows nothing of operators or models: it takes modules whose operators
 from __future__ import annotations
 
 from tvmlab.runtime.executable import Executable, compile_module
+from tvmlab.runtime.seeds import check_seed
 from tvmlab.runtime.silence import Silence, quiet
 from tvmlab.runtime.target import host_target, vector_bytes
 from tvmlab.runtime.threads import set_threads, thread_count, threads
@@ -13,6 +14,7 @@ from tvmlab.runtime.threads import set_threads, thread_count, threads
 __all__ = [
     "Executable",
     "Silence",
+    "check_seed",
     "compile_module",
     "host_target",
     "quiet",

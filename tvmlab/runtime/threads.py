@@ -8,6 +8,7 @@ user has set are respected.
 
 from __future__ import annotations
 
+import numbers
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -53,10 +54,13 @@ def set_threads(count: int) -> None:
     Raises
     ------
     CallError
-        `count` is below 1, or more than the pool that TVM made has.
+        `count` is below 1 or no whole number, or more than the pool that TVM made has.
     """
-    if count < 1:
-        raise CallError(f"the number of threads must be positive, not {count}", mend="set_threads(2)")
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
+        raise CallError(
+            f"the number of threads must be a whole number from 1 on, not {count!r}",
+            mend="write threads=2, or --threads 2",
+        )
     before = thread_count()
     _configure(count)
     if thread_count() != count:
@@ -64,7 +68,8 @@ def set_threads(count: int) -> None:
         _configure(before)
         raise CallError(
             f"{count} threads were asked for, but TVM's pool has only {most}",
-            mend=f"set_threads({most}), or set the environment variable TVM_NUM_THREADS={count} and restart Python",
+            mend=f"write threads={most} or --threads {most}, or set the environment variable TVM_NUM_THREADS={count} "
+            "and restart Python",
         )
 
 
