@@ -103,6 +103,8 @@ def pack_kernel(function: Any, lanes: tuple[int, ...], constants: tuple[int, ...
 
     schedule = tvm.s_tir.Schedule(tvm.IRModule({"main": function}))
     found = find_convolution(blocks_of(schedule))
+    if found is not None and not _weights_stand(_parameters(schedule), lanes, found):
+        return None if any(lanes) else Packed(function)
     widening = None if found is None else _widening(schedule, found, constants)
     if found is not None and widening is not None:
         loop = schedule.get(schedule.get_loops(found.block.rv)[_IMAGE])
@@ -122,6 +124,11 @@ def pack_kernel(function: Any, lanes: tuple[int, ...], constants: tuple[int, ...
     except (tvm.s_tir.ScheduleError, ValueError, RuntimeError):
         return None
     return Packed(schedule.mod["main"], packers)
+
+
+def _weights_stand(parameters: list[Any], lanes: tuple[int, ...], found: Convolution) -> bool:
+    """Whether the weights are a parameter in its own layout, not computed in the kernel, nor taken for an image."""
+    return any(p.same_as(found.weights.buffer) and not count for p, count in zip(parameters, lanes, strict=True))
 
 
 def _panelled(found: Matmul | None) -> Matmul | None:
