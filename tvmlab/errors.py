@@ -21,6 +21,7 @@ __all__ = [
     "LoadError",
     "Location",
     "NameRefused",
+    "NoSuchOperator",
     "PipelineError",
     "TvmlabError",
     "TypeRuleError",
@@ -122,6 +123,10 @@ class CellError(TvmlabError):
 
 class NameRefused(TvmlabError):
     """The operator's name cannot be taken."""
+
+
+class NoSuchOperator(NameRefused, AttributeError):
+    """No operator of that name is live; an AttributeError too, as for any attribute that is not there."""
 
 
 class AttributeSchemaError(TvmlabError):

@@ -189,6 +189,38 @@ CALLABLE_WITHOUT_ATTRS = frozenset(
 )
 """TVM's operators whose type rule reads no attributes; a call of any other without them ends the process."""
 
+_CALLS_OF_FUNCTIONS = frozenset(
+    f"relax.{name}" for name in ("call_tir", "call_tir_inplace", "call_dps_packed", "call_pure_packed", "shape_of")
+)
+
+
+def has_its_attrs(call: Any) -> bool:
+    """Whether a call of TVM's own operator carries the attributes that the operator's type rule reads."""
+    name = call.op.name
+    if not name.startswith("relax.") or name in CALLABLE_WITHOUT_ATTRS | _CALLS_OF_FUNCTIONS:
+        return True
+    if call.attrs is None or type(call.attrs).__name__ == "DictAttrs":
+        return False
+    key = call.op.attrs_type_key
+    return not key or key == type_key(type(call.attrs)) or key.startswith("tvmlab.")
+
+
+def refuse_bodies_of_nothing() -> None:
+    """Let te.compute refuse a function that returns nothing; TVM hands the null to C++, which ends the process."""
+    from tvm.te import operation
+
+    convert = operation.convert
+    if hasattr(convert, "refuses_nothing"):
+        return
+
+    def checked(value: Any) -> Any:
+        if isinstance(value, list | tuple) and any(v is None for v in value):
+            raise TypeError("the function given to te.compute returns nothing: a return is missing in it")
+        return convert(value)
+
+    checked.refuses_nothing = True  # type: ignore[attr-defined]
+    operation.convert = checked
+
 
 def onnx_operators() -> frozenset[str]:
     """ONNX operator types that TVM's importer knows."""

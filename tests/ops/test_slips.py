@@ -26,6 +26,56 @@ SLIPS = {
         2,
         ("compute returns nothing", "return te.compute"),
     ),
+    "inner function returns nothing": Slip(
+        "def compute(x):\n    def f(*i):\n        x(*i) * const_like(2, x)\n    return te.compute(x.shape, f)\n",
+        5,
+        ("returns nothing", "a return is missing"),
+    ),
+    "lambda returns nothing": Slip(
+        "def compute(x):\n    return te.compute(x.shape, lambda *i: None)\n", 3, ("a return is missing",)
+    ),
+    "TVM's operator with a dict for attributes": Slip(
+        "import tvm\n" + OK + "def lower_for_llvm(x):\n"
+        "    return relax.Call(tvm.ir.Op.get('relax.nn.softmax'), [x], {'axis': -1})\n",
+        6,
+        ("relax.nn.softmax without its attributes",),
+    ),
+    "TVM's operator with another one's attributes": Slip(
+        "import tvm\n" + OK + "def lower_for_llvm(x):\n"
+        "    return relax.Call(tvm.ir.Op.get('relax.nn.softmax'), [x], relax.op.sum(x).attrs)\n",
+        6,
+        ("relax.nn.softmax without its attributes",),
+    ),
+    "own operator hidden in a branch": Slip(
+        OK + "def lower_for_llvm(x):\n    return relax.If(relax.const(True), tl.ops.lab.slip(x), x)\n",
+        5,
+        ("a call of lab.slip itself",),
+    ),
+    "lowering of nothing": Slip(
+        OK + "def lower_for_llvm(x):\n    return relax.op.exp(None)\n", 5, ("lower_for_llvm fails",)
+    ),
+    "second output widens": Slip(
+        "def compute(x):\n    a = te.compute(x.shape, lambda *i: x(*i) + x(*i))\n"
+        "    b = te.compute(x.shape, lambda *i: te.min(x(*i), 0.0))\n    return a, b\n",
+        4,
+        ("widened float16",),
+    ),
+    "widening beside an integer": Slip(
+        "def compute(x, at):\n    return te.compute(x.shape, lambda *i: te.min(x(*i), 0.0))\n"
+        "import numpy as np\nexamples = [{'x': (2, 3), 'at': np.array([1], 'int32')}]\n",
+        3,
+        ("widened float16",),
+    ),
+    "defaults that validate refuses": Slip(
+        "class Attrs:\n    k: int = 0\n    def validate(self):\n        if self.k < 1:\n"
+        "            raise ValueError('k must be positive')\n"
+        "def compute(x, k):\n    return te.compute(x.shape, lambda *i: x(*i))\n",
+        6,
+        ("k must be positive", "accept the defaults"),
+    ),
+    "sliced shape in a rule": Slip(
+        "def type_rule(x):\n    return TensorType(x.shape[1:], x.dtype)\n" + OK, 3, ("list(x.shape)[1:]",)
+    ),
     "compute returns a function": Slip(
         "def compute(x):\n    def inner(y):\n        return y\n    return inner\n", 5, ("returns a function (inner)",)
     ),

@@ -104,6 +104,24 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "relay is now tvm.relax, tir is tvm.tirx, the graph executor is relax.VirtualMachine",
     ),
     (
+        "E40",
+        r"not supported between instances of 'slice' and 'int'",
+        "the shape of a TensorType cannot be sliced",
+        "make it a list first: list(x.shape)[1:]",
+    ),
+    (
+        "E38",
+        r"(?:First argument to tvm\.tirx\.const must be|const_like\((\w+), …\): \w+ is a tensor)",
+        "a tensor is given where a number is needed: {0}",
+        "declare an attribute in the cell, such as class Attrs: {0}: float = 1.0",
+    ),
+    (
+        "E39",
+        r"Literal value (\S+) exceeds (?:minimum|maximum) of (\w+)",
+        "{0} is too large for {1}",
+        "use a number that {1} can hold, such as 65504 in float16, or choose it by x.dtype",
+    ),
+    (
         "E37",
         r"name '(\w+)' is not defined",
         "NameError: {0!r} is not defined",

@@ -9,10 +9,12 @@ from __future__ import annotations
 import pkgutil
 from typing import Any
 
+from tvmlab.errors import NoSuchOperator
 from tvmlab.ops.attributes import REQUIRED, Attribute, Schema
 from tvmlab.ops.card import ChainPart, OpCard
 from tvmlab.ops.cell import Parts, read_cell, read_class, read_function
 from tvmlab.ops.crossing import original
+from tvmlab.ops.naming import did_you_mean
 from tvmlab.ops.op import Op
 from tvmlab.ops.registry import (
     Namespace,
@@ -26,6 +28,7 @@ from tvmlab.ops.registry import (
     spec_of,
     withdraw,
 )
+from tvmlab.ops.source import caller
 from tvmlab.ops.spec import OpSpec
 
 __all__ = [
@@ -55,12 +58,17 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in namespaces():
         return Namespace(name)
-    known = ", ".join(sorted(namespaces())) or "none yet"
-    raise AttributeError(f"tl.ops has no namespace {name!r}; namespaces with live operators: {known}")
+    if name.startswith("_"):
+        raise AttributeError(name)
+    raise NoSuchOperator(
+        f"tl.ops has no namespace {name!r}",
+        where=caller(),
+        mend=f"{did_you_mean(name, namespaces()) or 'no operator is live yet'} Else run the cell that defines it",
+    )
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *namespaces()})
+    return sorted(namespaces())
 
 
 reserve({*globals(), *(module.name for module in pkgutil.iter_modules(__path__))})

@@ -149,7 +149,7 @@ class Schema:
                 where=caller() or self.signature,
                 mend=f"give values that validate() of its Attrs accepts {self._shown}",
             ) from error
-        return {name: as_python(carrier.__dict__[name]) for name in self.names}
+        return {name: as_python(carrier.__dict__.get(name, values[name])) for name in self.names}
 
     @property
     def signature(self) -> str:

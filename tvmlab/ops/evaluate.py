@@ -20,6 +20,8 @@ class NotEvaluable(Exception):
 
 
 def _divide(a: float, b: float) -> float:
+    if isinstance(a, int) and isinstance(b, int) and b != 0:
+        return int(a / b)
     if b == 0:
         return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1.0, b)
     return a / b
@@ -41,6 +43,12 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "Div": _divide,
     "FloorDiv": operator.floordiv,
     "FloorMod": operator.mod,
+    "Mod": lambda a, b: int(math.fmod(a, b)) if isinstance(a, int) else math.fmod(a, b),
+    "BitwiseAnd": operator.and_,
+    "BitwiseOr": operator.or_,
+    "BitwiseXor": operator.xor,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
     "Max": _select_max,
     "Min": _select_min,
     "EQ": operator.eq,
@@ -143,6 +151,17 @@ def _call(node: Call, bound: Mapping[Var, int], inputs: Mapping[te.Tensor, Any])
     raise NotEvaluable(name)
 
 
+def compute_value(node: Any, bound: Mapping[Var, int]) -> Any:
+    """Value of an expression of axes alone.
+
+    Raises
+    ------
+    NotEvaluable
+        If it reads a tensor, or holds something that is not evaluated here.
+    """
+    return _value(node, bound, {})
+
+
 def depth(tensors: Sequence[te.Tensor], limit: int) -> int:
     """Depth of the deepest expression of te tensors, counted up to `limit`.
 
@@ -160,14 +179,19 @@ def depth(tensors: Sequence[te.Tensor], limit: int) -> int:
         count = 0
         while level and count <= limit:
             count += 1
-            level = [child for node in level for child in _children(node, queue)]
+            queue.extend(loaded for node in level for loaded in _loaded(node))
+            level = [child for node in level for child in children(node)]
         deepest = max(deepest, count)
     return deepest
 
 
-def _children(node: Any, producers: list[Any]) -> list[Any]:
+def _loaded(node: Any) -> list[te.Tensor]:
+    return [a for a in node.args if isinstance(a, te.Tensor)] if isinstance(node, Call) else []
+
+
+def children(node: Any) -> list[Any]:
+    """The expressions directly inside an expression; the tensors that it reads are not among them."""
     if isinstance(node, Call):
-        producers.extend(a for a in node.args if isinstance(a, te.Tensor))
         return [a for a in node.args if not isinstance(a, te.Tensor)]
     if isinstance(node, prim.Select):
         return [node.condition, node.true_value, node.false_value]

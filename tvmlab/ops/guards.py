@@ -20,11 +20,12 @@ from tvm import relax, te
 from tvm.relax import TensorType
 from tvm.tirx import IntImm, PrimFunc
 
-from tvmlab.errors import CallError, CellError, ComputeError, Location, TvmlabError
+from tvmlab.errors import AttributeSchemaError, CallError, CellError, ComputeError, Location, TvmlabError
 from tvmlab.ops import lowering, rules
 from tvmlab.ops.attributes import REQUIRED
 from tvmlab.ops.binding import Binding
 from tvmlab.ops.evaluate import NotEvaluable, element
+from tvmlab.ops.lowering import Lowered
 from tvmlab.ops.spec import OpSpec
 
 # Shapes by number of tensors, the likeliest first; sizes differ so that a swapped pair shows.
@@ -99,9 +100,9 @@ def examine(spec: OpSpec) -> Examination:
     example, remarks = find_example(spec)
     if example is None:
         return Examination(None, None, tuple(remarks))
-    _check_half_precision(spec, example)
+    _check_half_precision(spec, example, remarks)
     symbolic = _check_symbolic(spec, example, remarks)
-    _check_nan(spec, example)
+    _check_nan(spec, example, remarks)
     for binding in spec.lowerings.values():
         check_lowering(spec, binding, example)
     return Examination(example, symbolic, tuple(remarks))
@@ -152,28 +153,28 @@ class _Failed(Exception):
         self.error = error
 
 
-def _try_types(spec: OpSpec, types: Sequence[TensorType], attributes: Mapping[str, Any]) -> tuple[PrimFunc, Any, Any]:
+def _try_types(spec: OpSpec, types: Sequence[TensorType], attributes: Mapping[str, Any]) -> tuple[Lowered, Any]:
     """Lower for some input types; where rule and compute both take them, they must agree."""
     stage = _RULE
     try:
         declared = lowering.run_type_rule(spec, types, attributes) if spec.type_rule is not None else None
         stage = _COMPUTE
-        function, computed = lowering.lower(spec, types, attributes)
+        lowered = lowering.lower(spec, types, attributes)
         stage = _AGREEMENT
-        if declared is not None and not lowering.agree(declared, computed):
-            raise lowering.disagreement(spec, types, declared, computed)
+        if declared is not None and not lowering.agree(declared, lowered.type):
+            raise lowering.disagreement(spec, types, declared, lowered.type)
     except TvmlabError as error:
         raise _Failed(_REFUSED if isinstance(error, CallError) else stage, error) from error
-    return function, declared, computed
+    return lowered, declared
 
 
 def _try_example(spec: OpSpec, types: Sequence[TensorType], attributes: Mapping[str, Any]) -> Example:
-    function, declared, computed = _try_types(spec, types, attributes)
+    lowered, declared = _try_types(spec, types, attributes)
     try:
-        lowering.check_kernel(spec, function)
+        lowering.check_kernel(spec, lowered)
     except TvmlabError as error:
         raise _Failed(_KERNEL, error) from error
-    return Example(tuple(types), attributes, function, declared if declared is not None else computed)
+    return Example(tuple(types), attributes, lowered.function, declared if declared is not None else lowered.type)
 
 
 Inputs = tuple[tuple[TensorType, ...], dict[str, Any]]
@@ -214,9 +215,14 @@ def _attribute_guesses(spec: OpSpec) -> Iterator[dict[str, Any]]:
     for values in itertools.islice(itertools.product(*options), 24):
         try:
             yield spec.schema.values(spec.schema.make(dict(zip(spec.schema.names, values, strict=True))))
-        except TvmlabError:
+        except TvmlabError as error:
             if not any(a.default is REQUIRED for a in spec.attributes):
-                raise
+                cause = error.__cause__
+                raise AttributeSchemaError(
+                    error.what,
+                    where=(spec.source.of_exception(cause) if cause else None) or spec.source.of_name("Attrs"),
+                    mend="let validate() accept the defaults",
+                ) from cause
 
 
 def _declared_example(spec: OpSpec, example: Mapping[str, Any]) -> tuple[tuple[TensorType, ...], dict[str, Any]]:
@@ -257,26 +263,30 @@ def _tensor_type(shape: Sequence[int], dtype: str) -> TensorType:
     return TensorType(list(shape), dtype)
 
 
-def _check_half_precision(spec: OpSpec, example: Example) -> None:
-    if not example.types or any(str(t.dtype) != "float32" for t in example.types):
+def _check_half_precision(spec: OpSpec, example: Example, remarks: list[str]) -> None:
+    """Lower once more in float16, which must not widen; what float16 cannot hold is remarked, not refused."""
+    half = tuple(_halved(t) for t in example.types)
+    if all(str(t.dtype) != "float16" for t in half):
         return
-    half = tuple(TensorType(list(t.shape), "float16") for t in example.types)
-    declared = lowering.run_type_rule(spec, half, example.attributes) if spec.type_rule is not None else None
-    function, computed = lowering.lower(spec, half, example.attributes)
-    if declared is not None:
-        if not lowering.agree(declared, computed):
-            raise lowering.disagreement(spec, half, declared, computed)
-    elif _kept_dtype(example) and str(_first(computed).dtype) != "float16":
-        raise lowering.disagreement(spec, half, TensorType(list(_first(computed).shape), "float16"), _first(computed))
-    lowering.check_kernel(spec, function)
+    try:
+        declared = lowering.run_type_rule(spec, half, example.attributes) if spec.type_rule is not None else None
+        lowered = lowering.lower(spec, half, example.attributes)
+    except TvmlabError as error:
+        remarks.append(f"not for float16: {error.what}")
+        return
+    if declared is not None and not lowering.agree(declared, lowered.type):
+        raise lowering.disagreement(spec, half, declared, lowered.type)
+    for full, made in zip(_fields(example.result), _fields(lowered.type), strict=True):
+        if declared is None and str(full.dtype) == "float32" == str(made.dtype):
+            raise lowering.disagreement(spec, half, _halved(made), made)
 
 
-def _kept_dtype(example: Example) -> bool:
-    return str(_first(example.result).dtype) == "float32"
+def _halved(kind: TensorType) -> TensorType:
+    return TensorType(list(kind.shape), "float16") if str(kind.dtype) == "float32" else kind
 
 
-def _first(kind: Any) -> Any:
-    return kind.fields[0] if isinstance(kind, relax.TupleType) else kind
+def _fields(kind: Any) -> list[Any]:
+    return list(kind.fields) if isinstance(kind, relax.TupleType) else [kind]
 
 
 def _check_symbolic(spec: OpSpec, example: Example, remarks: list[str]) -> Example | None:
@@ -291,14 +301,18 @@ def _check_symbolic(spec: OpSpec, example: Example, remarks: list[str]) -> Examp
         return None
     try:
         declared = lowering.run_type_rule(spec, types, example.attributes) if spec.type_rule is not None else None
-        function, computed = lowering.lower(spec, types, example.attributes)
+        lowered = lowering.lower(spec, types, example.attributes)
     except TvmlabError as error:
         remarks.append(f"needs sizes that are known when it is compiled ({error.what})")
         return None
-    if declared is not None and not lowering.agree(declared, computed):
-        raise lowering.disagreement(spec, types, declared, computed)
-    lowering.check_kernel(spec, function)
-    return Example(tuple(types), example.attributes, function, declared if declared is not None else computed)
+    if declared is not None and not lowering.agree(declared, lowered.type):
+        raise lowering.disagreement(spec, types, declared, lowered.type)
+    try:
+        lowering.check_kernel(spec, lowered)
+    except TvmlabError as error:
+        remarks.append(f"with symbolic sizes its reads cannot be proved to be inside ({error.what})")
+    result = declared if declared is not None else lowered.type
+    return Example(tuple(types), example.attributes, lowered.function, result)
 
 
 def _symbol(size: int, symbols: dict[int, Any]) -> Any:
@@ -307,7 +321,7 @@ def _symbol(size: int, symbols: dict[int, Any]) -> Any:
     return symbols.setdefault(size, tvm.tirx.Var("nmkpqr"[len(symbols) % 6], "int64"))
 
 
-def _check_nan(spec: OpSpec, example: Example) -> None:
+def _check_nan(spec: OpSpec, example: Example, remarks: list[str]) -> None:
     """A NaN that the reference keeps must not be swallowed by the compute."""
     if spec.reference is None or not example.types or any("float" not in str(t.dtype) for t in example.types):
         return
@@ -316,16 +330,25 @@ def _check_nan(spec: OpSpec, example: Example) -> None:
         with np.errstate(all="ignore"):
             expected = spec.reference(arrays, example.attributes)
     except lowering.USER_FAILURES as error:
+        if not spec.examples and not isinstance(error, NameError | AttributeError | SystemExit):
+            remarks.append(f"its reference does not take the inputs that were tried: {error}")
+            return
         raise lowering.user_error(spec, spec.reference, error, ComputeError, example.types) from error
-    expected = np.asarray(expected[0] if isinstance(expected, tuple | list) else expected)
-    if expected.dtype.kind != "f" or not np.isnan(expected).all() or expected.size == 0:
-        return
     placeholders = [te.placeholder(list(t.shape), str(t.dtype), name=f"x{i}") for i, t in enumerate(example.types)]
     outputs = lowering.run_compute(spec, placeholders, example.attributes)
-    if len(outputs[0].shape) != expected.ndim:
+    inputs = dict(zip(placeholders, arrays, strict=True))
+    wanted = expected if isinstance(expected, tuple | list) else (expected,)
+    for output, values in zip(outputs, map(np.asarray, wanted), strict=False):
+        _keeps_nan(spec, output, values, inputs)
+
+
+def _keeps_nan(spec: OpSpec, output: te.Tensor, expected: Any, inputs: Mapping[te.Tensor, Any]) -> None:
+    if expected.dtype.kind != "f" or expected.size == 0 or not np.isnan(expected).all():
+        return
+    if len(output.shape) != expected.ndim:
         return
     try:
-        got = element(outputs[0], (0,) * expected.ndim, dict(zip(placeholders, arrays, strict=True)))
+        got = element(output, (0,) * expected.ndim, inputs)
     except (NotEvaluable, IndexError):
         return
     if not math.isnan(got):
@@ -350,14 +373,20 @@ def _location_of_clamp(spec: OpSpec) -> Location | None:
 def check_lowering(spec: OpSpec, binding: Binding, example: Example) -> None:
     """Run a ``lower_for_<target>`` on the example, and check what it returns and its type."""
     if lowering.takes_te_tensors(binding):
-        function, computed = lowering.lower(spec, example.types, example.attributes, binding)
-        lowering.check_kernel(spec, function)
+        lowered = lowering.lower(spec, example.types, example.attributes, binding)
+        lowering.check_kernel(spec, lowered)
+        computed = lowered.type
     else:
         args = lowering.parameters(spec, example.types)
         result = lowering.run_lowering(spec, binding, args, example.attributes)
         builder = relax.BlockBuilder()
-        with builder.testing_scope(def_vars=[]):
-            computed = builder.emit(result).ty
+        try:
+            with builder.testing_scope(def_vars=[]):
+                computed = builder.emit(result).ty
+        except TvmlabError:
+            raise
+        except Exception as error:
+            raise lowering.user_error(spec, binding, error, ComputeError, example.types) from error
     if not lowering.agree(example.result, computed):
         gives, should = rules.show(computed), rules.show(example.result)
         raise ComputeError(

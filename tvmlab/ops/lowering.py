@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import tvm
 import tvm_ffi
-from tvm import relax, te
+from tvm import relax, te, tirx
 from tvm.ir import Call, Op
 from tvm.relax import TensorType
 from tvm.tirx import PrimFunc
@@ -21,10 +22,10 @@ from tvm.tirx import PrimFunc
 from tvmlab import tvm_api
 from tvmlab.diagnosis import explain
 from tvmlab.errors import CallError, ComputeError, Location, TvmlabError, TypeRuleError
-from tvmlab.ops import rules
+from tvmlab.ops import bounds, rules
 from tvmlab.ops.binding import Binding
 from tvmlab.ops.cell import mentioned
-from tvmlab.ops.evaluate import depth
+from tvmlab.ops.evaluate import NotEvaluable, depth
 from tvmlab.ops.naming import did_you_mean
 from tvmlab.ops.prelude import NAMES as PRELUDE
 from tvmlab.ops.source import caller, code_of
@@ -39,6 +40,8 @@ _FLOAT_ONLY_NAMES = (
 )
 _FLOAT_ONLY = frozenset(f"tirx.{name}" for name in _FLOAT_ONLY_NAMES.split())
 
+
+tvm_api.refuse_bodies_of_nothing()
 
 USER_FAILURES = (Exception, SystemExit)
 """What a user's function may raise; an interrupt from the keyboard is not theirs."""
@@ -81,7 +84,53 @@ def run_compute(
             where=location_of_compute(spec),
             mend="use te.reduce_axis with te.sum or te.max in place of a Python loop",
         )
+    _fill_empty_reductions(spec, binding, outputs)
     return outputs
+
+
+def _fill_empty_reductions(spec: OpSpec, binding: Binding, outputs: list[te.Tensor]) -> None:
+    """Give a reduction over an axis of size 0 the value of nothing; TVM 0.27 leaves it uninitialised."""
+    for tensor in bounds.stages(outputs):
+        if any(isinstance(a.dom.extent, tirx.IntImm) and int(a.dom.extent) <= 0 for a in tensor.op.reduce_axis):
+            _fill_with_identity(spec, binding, outputs, tensor)
+
+
+def _refuse_what_tvm_drops(spec: OpSpec, outputs: Sequence[te.Tensor]) -> None:
+    """Refuse ``where=`` and ``init=`` of a reduction, which TVM 0.27 ignores without a word."""
+    for tensor in bounds.stages(outputs):
+        if not tensor.op.reduce_axis:
+            continue
+        reduction = tensor.op.body[0]
+        dropped = "where" if not _always(reduction.condition) else "init" if len(reduction.init) else ""
+        if dropped:
+            raise ComputeError(
+                f"{spec.name}: compute gives {dropped}= to a reduction, and TVM ignores it",
+                where=location_of_compute(spec),
+                mend="write the condition into the value: tirx.if_then_else(condition, x[k], const_like(0, x))"
+                if dropped == "where"
+                else "add the initial value to the result in a te.compute of its own",
+            )
+
+
+def _always(condition: Any) -> bool:
+    return isinstance(condition, tirx.IntImm) and bool(condition.value)
+
+
+def _fill_with_identity(spec: OpSpec, binding: Binding, outputs: list[te.Tensor], tensor: te.Tensor) -> None:
+    places = [i for i, output in enumerate(outputs) if output.op.same_as(tensor.op)]
+    if not places:
+        raise ComputeError(
+            f"{spec.name}: {binding.part} reduces over an axis of size 0, which TVM leaves uninitialised",
+            where=location_of_compute(spec),
+            mend="return the result for size 0 before the reduction: if int(x.shape[axis]) == 0: …",
+        )
+    for place in places:
+        identity = tensor.op.body[0].combiner.identity_element[outputs[place].value_index]
+        outputs[place] = te.compute(tensor.shape, _constantly(identity), name=tensor.op.name)
+
+
+def _constantly(value: Any) -> Callable[..., Any]:
+    return lambda *_: value
 
 
 def parameters(spec: OpSpec, types: Sequence[TensorType]) -> list[relax.Var]:
@@ -90,9 +139,18 @@ def parameters(spec: OpSpec, types: Sequence[TensorType]) -> list[relax.Var]:
     return [relax.Var(n, t) for n, t in zip(names, types, strict=True)]
 
 
+@dataclass(frozen=True)
+class Lowered:
+    """A kernel, the type of its result (a TensorType or a TupleType), and the te tensors that it was made of."""
+
+    function: PrimFunc
+    type: Any
+    outputs: tuple[te.Tensor, ...]
+
+
 def lower(
     spec: OpSpec, types: Sequence[TensorType], attributes: Mapping[str, Any], binding: Binding | None = None
-) -> tuple[PrimFunc, Any]:
+) -> Lowered:
     """Lower one call of an operator to a PrimFunc, without touching any registry.
 
     Parameters
@@ -103,15 +161,11 @@ def lower(
         All attributes by name.
     binding : Binding, optional
         A function of te tensors to lower in place of `compute`.
-
-    Returns
-    -------
-    PrimFunc, Type
-        The kernel, and the type of its result: a TensorType or a TupleType.
     """
+    outputs: list[te.Tensor] = []
 
     def compute(*tensors: te.Tensor) -> Any:
-        outputs = run_compute(spec, tensors, attributes, binding)
+        outputs[:] = run_compute(spec, tensors, attributes, binding)
         return outputs[0] if len(outputs) == 1 else outputs
 
     try:
@@ -120,7 +174,7 @@ def lower(
         raise
     except USER_FAILURES as error:
         raise user_error(spec, binding or spec.compute, error, ComputeError, types) from error
-    return function, result_type(result)
+    return Lowered(function, result_type(result), tuple(outputs))
 
 
 def result_type(result: Any) -> Any:
@@ -155,7 +209,7 @@ def run_type_rule(spec: OpSpec, types: Sequence[TensorType], attributes: Mapping
             where=_location_of_rule(spec),
             mend="return TensorType(shape, dtype), or a tuple of them",
         )
-    return relax.TupleType(fields) if fields is not None else result
+    return result if fields is None else result_type(fields)
 
 
 def derived_type(spec: OpSpec, types: Sequence[TensorType], attributes: Mapping[str, Any]) -> Any:
@@ -165,14 +219,14 @@ def derived_type(spec: OpSpec, types: Sequence[TensorType], attributes: Mapping[
     rank is unknown, so is the result's.
     """
     if all(t.shape is not None for t in types):
-        return lower(spec, types, attributes)[1]
+        return lower(spec, types, attributes).type
     if any(t.ndim < 0 for t in types):
         return TensorType(ndim=-1, dtype=None)
     symbolic = [
         t if t.shape is not None else TensorType([tvm.tirx.Var(f"d{k}_{i}", "int64") for i in range(t.ndim)], t.dtype)
         for k, t in enumerate(types)
     ]
-    return _without_shape(lower(spec, symbolic, attributes)[1])
+    return _without_shape(lower(spec, symbolic, attributes).type)
 
 
 def _without_shape(kind: Any) -> Any:
@@ -222,13 +276,56 @@ def _widened(types: Sequence[Any], declared: Any, computed: Any) -> bool:
     )
 
 
-def check_kernel(spec: OpSpec, function: PrimFunc) -> None:
+def check_kernel(spec: OpSpec, lowered: Lowered) -> None:
     """Refuse a kernel that reads outside its inputs, or gives integers to a floating-point intrinsic.
+
+    A read is inside if that can be proved.  Else every element is tried out, if the sizes are known and small; and
+    else TVM's OOBChecker decides.  What none of them can tell is let pass.
 
     Raises
     ------
     ComputeError
     """
+    _refuse_what_tvm_drops(spec, lowered.outputs)
+    if bounds.unproved_reads(lowered.outputs):
+        try:
+            outside = bounds.first_read_outside(lowered.outputs)
+        except NotEvaluable:
+            _ask_tvm(spec, lowered.function)
+        else:
+            if outside is not None:
+                _ask_tvm(spec, lowered.function)  # it tells the whole range, if it sees it
+                raise _reads_outside(
+                    spec, outside.tensor, outside.axis, outside.index, f"comes to {outside.value}", outside.size
+                )
+    for call in _calls(lowered.function):
+        if call.op.name in _FLOAT_ONLY and re.match(r"u?int|bool", str(call.ty)):
+            short = call.op.name.removeprefix("tirx.")
+            raise ComputeError(
+                f"{spec.name}: {short} is applied to {call.ty}; it exists for floating-point numbers only",
+                where=_location_of_word(spec, short) or location_of_compute(spec),
+                mend=f"cast its argument first: te.{short}(value.astype('float32'))",
+            )
+
+
+def check_symbols(spec: OpSpec, types: Sequence[TensorType], outputs: Sequence[te.Tensor]) -> None:
+    """Refuse inputs of which one is read as far as another reaches, where nothing says that they are of one size.
+
+    Raises
+    ------
+    CallError
+    """
+    for read in bounds.unproved_reads(outputs):
+        if read.of_symbols:
+            raise CallError(
+                f"{spec.name} reads {read.tensor} on axis {read.axis} as far as another input reaches, and nothing says"
+                f" that its size {rules.as_written(read.size)} is enough: {', '.join(rules.show(t) for t in types)}",
+                where=caller() or spec.signature,
+                mend="give equal sizes one symbol; a type_rule such as rules.same refuses unequal ones",
+            )
+
+
+def _ask_tvm(spec: OpSpec, function: PrimFunc) -> None:
     from tvm.s_tir.analysis import OOBChecker
 
     try:
@@ -239,23 +336,22 @@ def check_kernel(spec: OpSpec, function: PrimFunc) -> None:
             r" is outside the range \[(.+?), (.+?)\]",
             str(error),
         )
-        if found is None:
-            raise
-        name, axis, index, low, high, _, size = (rules.as_written(text) for text in found.groups())
-        raise ComputeError(
-            f"{spec.name}: compute reads {name} out of bounds: on axis {axis} the index {index} "
-            f"runs from {low} to {high}, but the size is {size}",
-            where=_location_of_read(spec, name, index) or location_of_compute(spec),
-            mend=f"keep it inside, or guard it: tirx.if_then_else({index} < {size}, {name}[…], const_like(0, {name}))",
-        ) from error
-    for call in _calls(function):
-        if call.op.name in _FLOAT_ONLY and re.match(r"u?int|bool", str(call.ty)):
-            short = call.op.name.removeprefix("tirx.")
-            raise ComputeError(
-                f"{spec.name}: {short} is applied to {call.ty}; it exists for floating-point numbers only",
-                where=_location_of_word(spec, short) or location_of_compute(spec),
-                mend=f"cast its argument first: te.{short}(value.astype('float32'))",
-            )
+        if found is None:  # the checker itself failed: that says nothing of the kernel
+            return
+        name, axis, index, low, high, _, size = found.groups()
+        runs = f"runs from {rules.as_written(low)} to {rules.as_written(high)}"
+        raise _reads_outside(spec, name, int(axis), index, runs, size) from error
+
+
+def _reads_outside(spec: OpSpec, name: str, axis: int, index: str, does: str, size: str) -> ComputeError:
+    index, size = rules.as_written(index), rules.as_written(size)
+    inside = f"tirx.all({index} >= 0, {index} < {size})"
+    return ComputeError(
+        f"{spec.name}: compute reads {name} out of bounds: on axis {axis} the index {index} {does}, "
+        f"but the size is {size}",
+        where=_location_of_read(spec, name, index) or location_of_compute(spec),
+        mend=f"keep it inside, or guard it: tirx.if_then_else({inside}, {name}[…], const_like(0, {name}))",
+    )
 
 
 def _calls(function: PrimFunc) -> list[Any]:
@@ -308,11 +404,7 @@ def run_lowering(spec: OpSpec, binding: Binding, args: Sequence[Any], attributes
                 where=where,
                 mend="express it by other operators, or return te.compute(…)",
             )
-        if (
-            call.attrs is None
-            and call.op.name.startswith("relax.")
-            and call.op.name not in tvm_api.CALLABLE_WITHOUT_ATTRS
-        ):
+        if not tvm_api.has_its_attrs(call):
             short = call.op.name.removeprefix("relax.")
             raise ComputeError(
                 f"{spec.name}: {binding.part} calls {call.op.name} without its attributes, which would end the process",
@@ -343,6 +435,13 @@ def calls_in(spec: OpSpec, result: Any, where: Location | None) -> list[Any]:
                 following.extend(node.fields)
             elif isinstance(node, relax.TupleGetItem):
                 following.append(node.tuple_value)
+            elif isinstance(node, relax.If):
+                following.extend([node.cond, node.true_branch, node.false_branch])
+            elif isinstance(node, relax.Function):
+                following.append(node.body)
+            elif isinstance(node, relax.SeqExpr):
+                following.extend(b.value for block in node.blocks for b in block.bindings if hasattr(b, "value"))
+                following.append(node.body)
         level = list({id(n): n for n in following}.values())
     return calls
 
@@ -370,7 +469,7 @@ def user_error(
     return kind(
         f"{spec.name}: {binding.part} fails{given}: {text}",
         where=spec.source.of_exception(error)
-        or spec.source.of_function(binding.function)
+        or spec.source.of_result(binding.function)
         or spec.source.of_name(binding.part),
         mend=f"{_meant(spec, error)}{known.mend if known else advice}",
     )

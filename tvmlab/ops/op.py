@@ -126,7 +126,9 @@ class Op(Record):
 
     def _run(self, arrays: list[Any], attributes: dict[str, Any]) -> Any:
         try:
-            key = (self, tuple(attributes.items()), *[(a.shape, a.dtype) for a in arrays])
+            # 0.0 equals -0.0, and False equals 0; as text they differ.
+            given = tuple((name, value or repr(value)) for name, value in attributes.items())
+            key = (self, given, *[(a.shape, a.dtype) for a in arrays])
             kernel = _kernels.get(key)
         except TypeError:  # an attribute is a list or a dict
             key = (self, _frozen(attributes), *[(a.shape, a.dtype) for a in arrays])
@@ -145,14 +147,20 @@ class Op(Record):
         with quiet():
             try:
                 module = self._legalized(types, attributes)
-            except TvmlabError as error:
-                failure = original(error)
+            except Exception as error:  # noqa: BLE001  TVM raises whatever it likes
+                failure = original(error) if isinstance(error, TvmlabError) else self._not_legalized(error, types)
                 # The frames hold a block builder, which complains on stderr when it dies unfinished: let it die here.
                 traceback.clear_frames(error.__traceback__)
                 module = None
         if module is None:
             raise failure from failure.__cause__
         return compile_module(module)
+
+    def _not_legalized(self, error: Exception, types: list[relax.TensorType]) -> TvmlabError:
+        spec = self.spec
+        failure = lowering.user_error(spec, spec.compute, error, ComputeError, types)
+        failure.__cause__ = error
+        return failure
 
     def _legalized(self, types: list[relax.TensorType], attributes: dict[str, Any]) -> tvm.IRModule:
         inputs = lowering.parameters(self.spec, types)

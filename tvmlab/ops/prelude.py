@@ -33,8 +33,19 @@ def const_like(value: float, like: Any) -> Any:
     Returns
     -------
     tirx.Expr
+
+    Raises
+    ------
+    TypeError
+        If `value` is no number: an attribute that is not declared in ``class Attrs`` is a tensor.
+    ValueError
+        If `like` holds integers and `value` is none: TVM would cut it off without a word.
     """
+    if isinstance(value, te.Tensor):
+        raise TypeError(f"const_like({value.op.name}, …): {value.op.name} is a tensor, not a number")
     dtype = getattr(like, "dtype", None)
     if dtype is None:
         dtype = like.ty.dtype if hasattr(like.ty, "dtype") else like.ty
+    if "int" in str(dtype) and value != int(value):
+        raise ValueError(f"{value} is no {dtype}")
     return tirx.const(value, str(dtype))

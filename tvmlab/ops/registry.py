@@ -18,7 +18,7 @@ from tvm.relax import TensorType
 from tvm.target import Target
 
 from tvmlab import tvm_api
-from tvmlab.errors import CallError, CellError, ComputeError, NameRefused, TypeRuleError
+from tvmlab.errors import CallError, CellError, ComputeError, NameRefused, NoSuchOperator, TypeRuleError
 from tvmlab.ops import lowering, rules
 from tvmlab.ops.attributes import as_python, build_schema, read_attributes
 from tvmlab.ops.binding import Binding, bind, require_all, require_tensors
@@ -243,7 +243,11 @@ class Namespace:
         op = _live.get(f"{self._name}.{short}")
         if op is None:
             known = [n.split(".")[1] for n in _live if n.startswith(f"{self._name}.")]
-            raise AttributeError(f"no operator {self._name}.{short} is live; {did_you_mean(short, known)}")
+            raise NoSuchOperator(
+                f"no operator {self._name}.{short} is live",
+                where=caller(),
+                mend=f"{did_you_mean(short, known) or 'none is yet'} Else run the cell that defines it",
+            )
         return op.bind if self._in_script else op
 
     def __dir__(self) -> list[str]:
@@ -299,8 +303,10 @@ def legalize(builder: Any, call: Any) -> Any:
         _refuse_cycle(spec, binding, result)
         return builder.normalize(_flat(builder, result))
 
+    outputs: list[Any] = []
+
     def compute(*tensors: Any) -> Any:
-        outputs = (
+        outputs[:] = (
             _through_global_function(spec, tensors, values)
             if binding is None
             else (lowering.run_compute(spec, tensors, values, binding))
@@ -317,7 +323,8 @@ def legalize(builder: Any, call: Any) -> Any:
     computed = lowering.result_type(result)
     if not lowering.agree(call.ty, computed):
         raise lowering.disagreement(spec, types, call.ty, computed)
-    lowering.check_kernel(spec, function)
+    lowering.check_symbols(spec, types, outputs)
+    lowering.check_kernel(spec, lowering.Lowered(function, computed, tuple(outputs)))
     return relax.call_tir(builder.add_func(function, spec.kernel_name), args, result)
 
 

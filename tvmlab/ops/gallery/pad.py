@@ -11,6 +11,8 @@ class Attrs:
 
 
 def type_rule(x, width):
+    if x.ndim == 0:
+        raise ValueError("a tensor without axes has no sides to pad")
     if x.shape is None:
         return TensorType(dtype=x.dtype, ndim=x.ndim)
     return TensorType([d + 2 * width for d in x.shape], x.dtype)
