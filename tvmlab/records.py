@@ -306,6 +306,8 @@ class OutputError:
         Elements where just one side is NaN or infinite, or the infinities differ.
     tolerance : float, optional
         Bound on `relative` for this output alone, where the verification's own does not fit its dtype.
+    both_nan : int
+        Elements that are NaN on both sides: equal, and nothing was learnt of them.
     """
 
     name: str
@@ -319,6 +321,7 @@ class OutputError:
     got: float
     non_finite: int
     tolerance: float | None = None
+    both_nan: int = 0
 
     @property
     def relative(self) -> float:
@@ -328,7 +331,15 @@ class OutputError:
 
 @dataclass(frozen=True, repr=False)
 class Verification(Record):
-    """A model's outputs against an oracle that does not share its code."""
+    """A model's outputs against an oracle that does not share its code.
+
+    Parameters
+    ----------
+    doubts : tuple of str
+        Why the comparison says little: outputs that are NaN, alike or empty on both sides.
+    proves_nothing : bool
+        Whether that is so of all outputs: a kernel that does nothing of use would have passed as well.
+    """
 
     model: str
     oracle: str
@@ -336,11 +347,22 @@ class Verification(Record):
     outputs: tuple[OutputError, ...]
     seconds: float
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    proves_nothing: bool = False
 
     @property
     def ok(self) -> bool:
         """Whether every output is within the tolerance and equal in its NaNs and infinities."""
         return all(self.within(output) for output in self.outputs)
+
+    @property
+    def verdict(self) -> str:
+        """In a word or two."""
+        if not self.outputs:
+            return "nothing to compare"
+        if not self.ok:
+            return "WRONG"
+        return "right, but proves nothing" if self.proves_nothing else "right"
 
     def within(self, output: OutputError) -> bool:
         """Whether one output is within its tolerance."""
@@ -350,10 +372,12 @@ class Verification(Record):
     @property
     def headline(self) -> str:
         worst = max(self.outputs, key=lambda o: o.relative, default=None)
-        verdict = "right" if self.ok else "WRONG"
         if worst is None:
-            return f"{self.model}: nothing to compare"
-        return f"{self.model}: {verdict}, {worst.relative:.1e} of the largest value against {self.oracle}"
+            return f"{self.model}: {self.verdict}"
+        against = f"{worst.relative:.1e} of the largest value against {self.oracle}"
+        if self.ok and self.proves_nothing:
+            return f"{self.model}: {self.verdict}: {'; '.join(self.doubts)} ({against})"
+        return f"{self.model}: {'; '.join([f'{self.verdict}, {against}', *self.doubts])}"
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "ok": self.ok}

@@ -208,3 +208,71 @@ def test_a_tolerance_that_is_none_is_refused(network, tolerance):
     with pytest.raises(CallError, match="from 0 on") as refused:
         verify(network, tolerance=tolerance)
     assert "--tolerance 1e-4" in refused.value.mend
+
+
+HOLLOW = f"""g (float[2, 3] x) => (float[2, 4] y) <float[3, 4] w = {{{", ".join(["0.5"] * 12)}}}>
+{{ z = MatMul(x, w) y = Softmax(z) }}"""
+
+
+def test_a_constant_output_proves_nothing_and_says_so_in_the_headline():
+    verification = verify(load(HOLLOW))
+    assert verification.ok
+    assert verification.proves_nothing
+    assert "right, but proves nothing: all 8 values of y are alike" in verification.headline
+    assert 'weights="random"' in verification.headline
+    assert "all 8 values of y are alike" in verification.notes
+    assert verification.to_dict()["proves_nothing"] is True
+    bundle = verification._repr_mimebundle_()
+    assert "proves nothing" in bundle["text/html"]
+    assert "all 8 values of y are alike" in bundle["text/html"]
+
+
+def test_constant_outputs_of_other_weights_have_no_such_mend():
+    verification = verify(load("g (float[4] x) => (float[4] y) { z = Sub(x, x) y = Exp(z) }"))
+    assert verification.proves_nothing
+    assert "random" not in verification.headline
+
+
+def test_one_output_with_values_is_a_proof():
+    verification = verify(load("g (float[4] x) => (float[4] y, float[4] z) { z = Sub(x, x) y = Neg(x) }"))
+    assert not verification.proves_nothing
+    assert verification.doubts == ("all 4 values of z are alike",)
+    assert "right, 0.0e+00" in verification.headline
+    assert "all 4 values of z are alike" in verification.headline
+
+
+@pytest.mark.parametrize(
+    ("x", "words", "nothing"),
+    [
+        ([-1, -2, -3, -4], "all 4 values of y are NaN on both sides", True),
+        ([-1, -2, 3, 4], "2 of 4 values of y are NaN on both sides", False),
+        ([-1, -2, 4, 4], "2 of 4 values of y are NaN on both sides, and the others are alike", True),
+    ],
+)
+def test_nan_is_equal_but_counted(x, words, nothing):
+    verification = verify(load("g (float[4] x) => (float[4] y) { y = Log(x) }"), inputs=[np.array(x, np.float32)])
+    assert verification.ok
+    assert verification.outputs[0].both_nan == sum(value < 0 for value in x)
+    assert words in verification.headline
+    assert verification.proves_nothing == nothing
+
+
+def test_a_wrong_result_is_wrong_whatever_else_is_said():
+    op = define("measurelab.liar", LIAR.format(factor=2.0, claimed=3.0))
+    model = load("g (float[4] x) => (float[4] y) { z = Relu(x) y = Identity(z) }").replace("relax.nn.relu", op)
+    verification = verify(model, inputs=[np.ones(4, np.float32)])
+    assert not verification.ok
+    assert "WRONG, " in verification.headline
+    assert "proves nothing" not in verification.headline
+
+
+def test_an_empty_output_proves_nothing():
+    verification = verify(
+        load("g (float[n, 2] x) => (float[n, 2] y) { y = Neg(x) }"), inputs=[np.ones((0, 2), np.float32)]
+    )
+    assert verification.doubts == ("y has no elements",)
+    assert verification.proves_nothing
+
+
+def test_a_real_comparison_has_no_doubts(network):
+    assert not verify(network).proves_nothing

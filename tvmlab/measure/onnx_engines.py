@@ -113,18 +113,20 @@ def reference_engine(why: str) -> Engine:
     def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
         from onnx.reference import ReferenceEvaluator
 
-        from tvmlab.measure.old_opsets import OLD_OPERATORS
+        from tvmlab.measure.corrections import CORRECTIONS
 
         try:
             with quiet(), np.errstate(all="ignore"):
-                evaluator = ReferenceEvaluator(model, new_ops=OLD_OPERATORS)
+                evaluator = ReferenceEvaluator(model, new_ops=CORRECTIONS)
                 return _tensors(model, evaluator.run(None, dict(feeds)))
         except PipelineError:
             raise
         except Exception as error:
             raise PipelineError(f"onnx's reference evaluator could not run the model: {error}") from error
 
-    faults = "it is slow, and tvmlab adds softmax and batch normalization by the rules of old opsets, which it lacks"
+    faults = (
+        "it is slow; on LRN, and on Softmax and BatchNormalization of old opsets, it is wrong: these are tvmlab's own"
+    )
     return Engine(
         f"onnx {onnx.__version__}'s reference evaluator", run, (f"{why}: onnx's evaluator was used; {faults}",)
     )

@@ -63,6 +63,7 @@ def compare(expected: Array, got: Array, name: str = "output") -> OutputError:
         expected=float(expected.flat[flat]) if flat >= 0 else 0.0,
         got=float(got.flat[flat]) if flat >= 0 else 0.0,
         non_finite=int(np.count_nonzero(~same)),
+        both_nan=int(np.count_nonzero(_is_nan(expected) & _is_nan(got))),
     )
 
 
@@ -98,6 +99,10 @@ def ulps(expected: Array, got: Array) -> NDArray[np.float64]:
 def _kind(dtype: np.dtype[Any]) -> str:
     """NumPy's kind letter; the small floats that ONNX brings along (bfloat16 …) count as floats."""
     return "f" if dtype.kind == "V" and dtype.name.startswith(("bfloat", "float")) else dtype.kind
+
+
+def _is_nan(array: Array) -> NDArray[np.bool_]:
+    return np.asarray(np.isnan(_wide(array)))
 
 
 def _wide(array: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes  # noqa: F401  registers bfloat16 and its kin with NumPy
@@ -12,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tvmlab.errors import CallError, PipelineError
+from tvmlab.measure.doubts import doubt_on
 from tvmlab.measure.inputs import Given, make_inputs
 from tvmlab.measure.oracles import Answer, ask
 from tvmlab.measure.ulp import compare
+from tvmlab.pipeline.weights import has_constant_weights
 from tvmlab.records import OutputError, Verification
 
 if TYPE_CHECKING:
@@ -58,7 +61,8 @@ def verify(
     Returns
     -------
     Verification
-        Its ``oracle`` says who gave the right answers, its notes what this is worth.
+        Its ``oracle`` says who gave the right answers, its notes what this is worth, and its doubts where it says
+        little: outputs that are NaN or alike, which are right if they are equal.
 
     Raises
     ------
@@ -84,6 +88,7 @@ def verify(
     errors, notes = _errors(model, answer, outputs)
     kinds = [tolerance_for(error.dtype) if tolerance is None else tolerance for error in errors]
     loosest = max(kinds, default=0.0)
+    doubts, proves_nothing = _doubts(model, answer, errors, kinds)
     own = (
         error if bound == loosest else dataclasses.replace(error, tolerance=bound)
         for error, bound in zip(errors, kinds, strict=True)
@@ -94,7 +99,9 @@ def verify(
         tolerance=loosest,
         outputs=tuple(own),
         seconds=time.perf_counter() - started,
-        notes=(*answer.notes, *notes, *feeds.notes),
+        notes=(*answer.notes, *notes, *feeds.notes, *doubts),
+        doubts=doubts,
+        proves_nothing=proves_nothing,
     )
 
 
@@ -118,6 +125,18 @@ def _errors(model: Model, answer: Answer, outputs: tuple[Array, ...]) -> tuple[l
         errors.append(error)
         notes.append(_on_logits(error, hidden))
     return errors, notes
+
+
+def _doubts(
+    model: Model, answer: Answer, errors: Sequence[OutputError], bounds: Sequence[float]
+) -> tuple[tuple[str, ...], bool]:
+    """What is to be doubted, and whether nothing else is left; logits say no more than the output behind them."""
+    found = [doubt_on(*each) for each in zip(errors, answer.outputs, bounds, strict=False)]
+    doubts = tuple(doubt for doubt, _ in found if doubt)
+    nothing = bool(found) and all(empty for _, empty in found)
+    if nothing and model.onnx is not None and has_constant_weights(model.onnx):
+        doubts += ('the weights are constant: load the model with weights="random", or --weights random',)
+    return doubts, nothing
 
 
 def _on_logits(error: OutputError, hidden: int) -> str:

@@ -65,6 +65,15 @@ def with_random_weights(proto: ModelProto, seed: int) -> ModelProto:
     return copy
 
 
+def has_constant_weights(proto: ModelProto) -> bool:
+    """Whether a model has weights, and all of its matrices and kernels are one constant value each."""
+    graph = read_constant_nodes(OnnxGraph.of(proto))
+    filler = _Filler(graph, np.random.default_rng(0))
+    shapes = {name: value.shape for name in graph.constants if (value := graph.constant(name)) is not None}
+    weights = [name for name, shape in shapes.items() if len(shape) > 1]
+    return bool(weights) and all(name in filler.hollow for name in weights)
+
+
 @dataclass
 class _Filler:
     """Walks a graph in order, fills constants when their reader tells what they are, and follows mean and variance."""

@@ -17,9 +17,8 @@ _ALIGN = "lrrrrnrr"
 def verification(record: Verification) -> Bundle:
     """Verdict, one row an output, and what the tolerance means."""
     colour = palette.GOOD if record.ok else palette.BAD
-    verdict = "nothing to compare" if not record.outputs else "right" if record.ok else "WRONG"
     against = muted(f" against {record.oracle}, {duration(record.seconds)}")
-    title = join([f"{record.model} ", chip(verdict, colour), against])
+    title = join([f"{record.model} ", chip(record.verdict, colour), against])
     rows = ([_name(record, o), *_row(record, o)[1:]] for o in record.outputs)
     page = card(title, table(_HEAD, rows, _ALIGN), sentence(_explanation(record)), notes(record.notes), accent=colour)
     lines = [record.headline, plain_table(_HEAD, (_row(record, o) for o in record.outputs), _ALIGN), *record.notes]

@@ -1,4 +1,4 @@
-"""Onnx's evaluator, with the operators of old opsets, says what onnxruntime says."""
+"""Onnx's evaluator, with its operators corrected, says what onnxruntime says."""
 
 from __future__ import annotations
 
@@ -52,6 +52,11 @@ def test_softmax_and_its_kin(operator, opset, axis):
 @pytest.mark.parametrize("shape", [[2, 3, 4, 5], [2, 3]])
 def test_batch_normalization(opset, shape):
     assert_agree(model("BatchNormalization", opset, shape, statistics(3), epsilon=1e-3), shape)
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 9])
+def test_local_response_normalization(size):
+    assert_agree(model("LRN", 13, [2, 7, 3, 4], size=size, alpha=0.5, beta=0.7, bias=1.5), [2, 7, 3, 4])
 
 
 def test_a_batch_normalization_that_trains_by_old_rules_is_refused():

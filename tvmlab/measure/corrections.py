@@ -1,8 +1,8 @@
-"""Operators of old opsets as ONNX defines them, for onnx's reference evaluator, which runs them by newer rules.
+"""Operators as ONNX defines them, for onnx's reference evaluator, which is wrong on them.
 
 Before opset 13, Softmax, LogSoftmax and Hardmax took their input as a matrix, its rows the dimensions before `axis`,
 which was 1 by default.  Before opset 14, BatchNormalization trained only where its node asked for statistics as
-further outputs.
+further outputs.  These the evaluator runs by newer rules; and LRN it computes for the first channels alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_batch_normalization import BatchNormalization_6, BatchNormalization_14
 
-__all__ = ["OLD_OPERATORS"]
+__all__ = ["CORRECTIONS"]
 
 Array = NDArray[Any]
 
@@ -72,7 +72,17 @@ class BatchNormalization(_OfItsOpset):
         return ((factor * (x - mean.reshape(shape)) + bias.reshape(shape)).astype(x.dtype),)
 
 
-OLD_OPERATORS: list[type[OpRun]] = [Softmax, LogSoftmax, Hardmax, BatchNormalization]
+class LRN(_OfItsOpset):
+    """Each element over a power of the sum of squares around it, along the channels."""
+
+    def _run(self, x: Array, alpha: float, beta: float, bias: float, size: int) -> tuple[Array]:
+        before, after = (size - 1) // 2, size // 2
+        padded = np.pad(x**2, [(0, 0), (before, after), *[(0, 0)] * (x.ndim - 2)])
+        squares = np.lib.stride_tricks.sliding_window_view(padded, size, axis=1).sum(-1)
+        return (np.asarray(x / (bias + alpha / size * squares) ** beta, x.dtype),)
+
+
+CORRECTIONS: list[type[OpRun]] = [Softmax, LogSoftmax, Hardmax, BatchNormalization, LRN]
 
 
 def _by_rows(function: Any, x: Array, axis: int, opset: int) -> Array:
