@@ -207,6 +207,7 @@ def fuse(
     kinds: Mapping[str, Any] | None = None,
     max_depth: int | None = None,
     without: Sequence[str] = (),
+    templates: Sequence[Any] = (),
 ) -> Partition:
     """Which nodes of a model share a kernel, and how many kernels are left.
 
@@ -226,6 +227,8 @@ def fuse(
         Another limit of the group size than 256.
     without : sequence of str
         Phases to leave out, such as ``"phase2"``.
+    templates : sequence of fusion.Template or str
+        What is matched before the rules decide, for ``level="onnx"``; a string names one that tvmlab ships.
 
     Returns
     -------
@@ -239,7 +242,7 @@ def fuse(
     GraphError
         There is no such node, kind or phase.
     """
-    changes: dict[str, Any] = {"kinds": kinds, "max_depth": max_depth, "without": without}
+    changes: dict[str, Any] = {"kinds": kinds, "max_depth": max_depth, "without": without, "templates": templates}
     if level == "onnx" and engine != "tvm" and not hasattr(model, "provenance"):
         from tvmlab import fusion
 

@@ -16,10 +16,10 @@ from tvmlab.magics.options import flags, parse, words
 
 USAGE = (
     "usage: %tvm_fuse [--engine {python,tvm,none}] [--level {relax,onnx}] [--cleanup {tvmlab,tvm,none}] "
-    "[--kind NODE=KIND] [--max-depth N] [--without PHASE] [-q] [-v VAR] MODEL"
+    "[--kind NODE=KIND] [--max-depth N] [--without PHASE] [--template NAME] [-q] [-v VAR] MODEL"
 )
 OPTIONS = (
-    "The options are --engine, --level, --cleanup, --kind, --max-depth, --without, -q/--quiet, -v/--var; "
+    "The options are --engine, --level, --cleanup, --kind, --max-depth, --without, --template, -q/--quiet, -v/--var; "
     "%tvm_fuse? explains them"
 )
 SLIPS = [  # a line after %tvm_fuse, what is wrong, the word at fault, and the mend

@@ -9,11 +9,11 @@ from tvm import relax
 import tvmlab as tl
 
 
-def exponential(x: "float32[1, 8, 10, 10]", w: "float32[8, 8, 3, 3]"):
+def exponential(x: float32[1, 8, 10, 10], w: float32[8, 8, 3, 3]):  # noqa: F821  types of a graph
     return relax.op.nn.conv2d(x, relax.op.exp(w))
 
 
-def filled(x: "float32[1, 8, 10, 10]"):
+def filled(x: float32[1, 8, 10, 10]):  # noqa: F821  types of a graph
     return relax.op.nn.conv2d(x, relax.op.full((8, 8, 3, 3), relax.const(0.5, "float32"), "float32"))
 
 

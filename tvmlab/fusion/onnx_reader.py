@@ -21,7 +21,7 @@ import onnx
 from onnx import numpy_helper
 
 from tvmlab.fusion.graph import Graph, Kind
-from tvmlab.fusion.grouping import MAX_DEPTH
+from tvmlab.fusion.grouping import MAX_DEPTH, Grouping
 from tvmlab.fusion.kinds import STANDARD, Shape, Use, kind_of
 from tvmlab.fusion.onnx_file import model_proto
 from tvmlab.fusion.onnx_graph import OnnxGraph, attributes, captures, is_standard
@@ -30,6 +30,8 @@ from tvmlab.records import Partition
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
+
+    from tvmlab.fusion.templates import Template
 
 __all__ = ["OnnxReading", "fuse_onnx", "labels_of", "read_onnx"]
 
@@ -179,6 +181,7 @@ def fuse_onnx(
     kinds: Mapping[int | str, Kind | int | str] | None = None,
     max_depth: int | None = None,
     without: Sequence[str] = (),
+    templates: Sequence[Template | str] = (),
 ) -> Partition:
     """Which nodes of an ONNX model, as it is, share a kernel.
 
@@ -192,6 +195,8 @@ def fuse_onnx(
         Kinds of nodes that the table does not know, by their labels.
     kinds, max_depth, without
         See `Grouping.what_if`.
+    templates : sequence of Template or str
+        What is matched first, in this order, each match a group (see `impose`); a string names a shipped one.
 
     Raises
     ------
@@ -200,7 +205,11 @@ def fuse_onnx(
     reading = read_onnx(source, kinds=table)
     if name is None:
         name = Path(source).stem if isinstance(source, str | os.PathLike) else reading.model.graph.name or "model"
-    grouping = partition(reading.graph, MAX_DEPTH if engine == "python" else 0)
+    grouping: Grouping = partition(reading.graph, MAX_DEPTH if engine == "python" else 0)
+    if templates and engine == "python":
+        from tvmlab.fusion.templates import impose, match_templates  # they read what is read here
+
+        grouping = impose(reading.graph, match_templates(reading, templates))
     if kinds or max_depth or without:
         grouping = grouping.what_if(kinds=kinds, max_depth=max_depth, without=without)
     return grouping.record(name, engine, "onnx")

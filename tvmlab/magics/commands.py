@@ -213,6 +213,13 @@ class Tvmlab(Magics):
         ),
         argument("--max-depth", type=int, metavar="N", help="Another limit of the group size than 256."),
         argument("--without", action="append", metavar="PHASE", help="Leave out a phase: phase0, phase1, phase2."),
+        argument(
+            "--template",
+            dest="templates",
+            action="append",
+            metavar="NAME",
+            help="A shipped template that is matched first, such as conv_bn_relu; with --level onnx.",
+        ),
     )
     def tvm_fuse(self, model: Any, **options: Any) -> Any:
         """Fuse a model: which operators share a kernel, before and after."""

@@ -202,6 +202,7 @@ def fuse(
     kinds: Mapping[str, Any] | None = None,
     max_depth: int | None = None,
     without: Sequence[str] = (),
+    templates: Sequence[Any] = (),
 ) -> Partition:
     """Which nodes of a model share a kernel after fusion.
 
@@ -221,6 +222,8 @@ def fuse(
         Another limit of the group size than 256.
     without : sequence of str
         Phases to leave out, such as ``"phase2"``.
+    templates : sequence of fusion.Template or str
+        What is matched before the rules decide, for ``level="onnx"``; a string names one that tvmlab ships.
 
     Returns
     -------
@@ -236,11 +239,15 @@ def fuse(
     stages.check_choice("level", level, ("relax", "onnx"))
     stages.check_choice("engine", engine, stages.ENGINES)
     changes: dict[str, Any] = {"kinds": kinds or {}, "max_depth": max_depth, "without": tuple(without)}
+    if templates and level != "onnx":
+        raise CallError("templates are matched on the nodes of ONNX", mend='take level="onnx"')
+    if templates and engine != "python":
+        raise CallError('templates are for engine="python"', mend="leave them out, or take that engine")
     given = [name for name, value in changes.items() if value not in ({}, None, ())]
     if given and engine != "python":
         raise CallError(f'{", ".join(given)} is for engine="python"', mend="leave it out, or take that engine")
     if level == "onnx":
-        return _fuse_onnx(model, engine, changes)
+        return _fuse_onnx(model, engine, {**changes, "templates": tuple(templates)})
     if not hasattr(model, "provenance"):
         return _fuse_module(model, engine, changes)
     walk = _Walk(model, cleanup, engine)
