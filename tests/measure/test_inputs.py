@@ -96,3 +96,12 @@ def test_a_hostile_dimension_is_only_a_name():
 def test_a_seed_below_zero_is_refused_in_words():
     with pytest.raises(CallError, match="the seed must be"):
         make_inputs([TensorInfo("x", (2,), "float32")], seed=-1)
+
+
+@pytest.mark.parametrize(
+    ("formula", "size"), [("n + T.int64(7)", 9), ("n * T.int64(5)", 10), ("n - T.int64(1)", 1), ("T.int64(3) + n", 5)]
+)
+def test_computed_dimensions_as_tvm_prints_them(formula, size):
+    feeds = make_inputs([TensorInfo("x", ("n",), "float32"), TensorInfo("y", (formula,), "float32")])
+    assert [array.shape for array in feeds.arrays] == [(2,), (size,)]
+    assert feeds.notes == ("open dimensions were set: n = 2",)

@@ -209,3 +209,23 @@ def test_bound_calls_and_times(float_copier):
     seconds = float_copier.time(array, repeats=4)
     assert len(seconds) == 4
     assert min(seconds) > 0
+
+
+def test_memory_that_there_is_not_is_told_in_bytes():
+    n = tirx.Var("n", "int64")
+    module = module_of(lambda x: te.compute((n, 10**15), lambda i, _: x(i), name="wide"), ("x", (n,), "float32"))
+    executable = runtime.compile_module(module)
+    x = np.zeros(4, np.float32)
+    for run in (executable.run, lambda x: executable.bind(x)()):
+        with pytest.raises(PipelineError, match="not enough memory") as refused:
+            run(x)
+        assert "float32[4, 1000000000000000], needs 16,000,000,000,000,000 bytes" in refused.value.what
+        assert "smaller" in refused.value.mend
+
+
+def test_a_dimension_that_nothing_gives_is_told():
+    n = tirx.Var("n", "int64")
+    module = module_of(copy, ("x", (n * 2,), "float32"))
+    with pytest.raises(PipelineError, match="is not computed") as refused:
+        runtime.compile_module(module)
+    assert "alone in an input" in refused.value.mend

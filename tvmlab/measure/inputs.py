@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -131,9 +132,15 @@ def _assume(tensors: Sequence[TensorInfo], sizes: dict[str, int]) -> dict[str, i
 def _names(dimension: int | str) -> set[str]:
     if isinstance(dimension, int):
         return set()
+    dimension = _as_python(dimension)
     if not _is_formula(dimension):
         return {dimension}
     return {node.id for node in ast.walk(ast.parse(dimension, mode="eval")) if isinstance(node, ast.Name)}
+
+
+def _as_python(dimension: str) -> str:
+    """A dimension's text without the types that TVM prints with numbers: ``n + T.int64(1)``."""
+    return re.sub(r"T\.int\d+\((-?\d+)\)", r"\1", dimension)
 
 
 def _shape(tensor: TensorInfo, sizes: Mapping[str, int]) -> tuple[int, ...]:
@@ -161,6 +168,7 @@ def _is_formula(dimension: str) -> bool:
 def _size(dimension: int | str, sizes: Mapping[str, int]) -> int:
     if isinstance(dimension, int):
         return dimension
+    dimension = _as_python(dimension)
     if not _is_formula(dimension):
         return sizes[dimension]
 

@@ -16,6 +16,7 @@ from onnx import numpy_helper
 from tvmlab import tvm_api
 from tvmlab.errors import LoadError
 from tvmlab.fusion.onnx_graph import OnnxGraph, attributes, is_standard, label
+from tvmlab.pipeline.dimensions import with_named_dimensions
 from tvmlab.pipeline.guarded import guarded
 from tvmlab.pipeline.live import DOMAIN, LiveCall
 from tvmlab.runtime.executable import first_line
@@ -73,7 +74,9 @@ def import_graph(graph: OnnxGraph, live: Mapping[str, LiveCall]) -> Imported:
         )
 
     view = SimpleNamespace(
-        node=[_with_tvms_momentum(node) for node in graph.nodes], input=graph.inputs, output=graph.outputs
+        node=[_with_tvms_momentum(node) for node in graph.nodes],
+        input=with_named_dimensions(graph.inputs),
+        output=graph.outputs,
     )
     module, results = guarded(
         lambda: tvm_api.import_onnx_graph(view, graph.opset, _arrays(graph), variable_name, own_call), explain

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tvmlab.errors import CallError, PipelineError, TvmlabError
+from tvmlab.runtime.memory import Demand, demand_of
+from tvmlab.runtime.mends import is_out_of_memory, mend_of_compiling
 from tvmlab.runtime.signature import Signature, signature_of
 from tvmlab.runtime.silence import quiet
 from tvmlab.runtime.target import host_target
@@ -49,11 +51,8 @@ def compile_module(module: Any, target: Any = None) -> Executable:
     from tvm import relax
 
     started = time.perf_counter()
-    signatures = {
-        variable.name_hint: signature_of(variable.name_hint, function)
-        for variable, function in module.functions.items()
-        if isinstance(function, relax.Function)
-    }
+    functions = {v.name_hint: f for v, f in module.functions.items() if isinstance(f, relax.Function)}
+    signatures = {name: signature_of(name, function) for name, function in functions.items()}
     try:
         with quiet():
             built = relax.build(module.clone(), host_target() if target is None else target)
@@ -64,9 +63,10 @@ def compile_module(module: Any, target: Any = None) -> Executable:
         raise PipelineError(
             f"TVM could not compile the module: {first_line(error)}",
             where=f"the module with the functions {', '.join(sorted(signatures)) or '(none)'}",
-            mend="legalize every operator first; tl.trace(model) shows the module after each stage",
+            mend=mend_of_compiling(error),
         ) from error
-    return Executable(machine, signatures, time.perf_counter() - started)
+    demands = {name: demand_of(function) for name, function in functions.items()}
+    return Executable(machine, signatures, time.perf_counter() - started, demands)
 
 
 def first_line(error: BaseException) -> str:
@@ -93,6 +93,8 @@ class Executable:
     signatures : dict
         `Signature` of each function.
     seconds_to_compile : float
+    demands : dict, optional
+        `Demand` of each function, for errors to say what it asked for.
 
     Notes
     -----
@@ -100,10 +102,17 @@ class Executable:
     arguments are always copied, into tensors that are kept for the next call with the same shapes.
     """
 
-    def __init__(self, vm: Any, signatures: dict[str, Signature], seconds_to_compile: float) -> None:
+    def __init__(
+        self,
+        vm: Any,
+        signatures: dict[str, Signature],
+        seconds_to_compile: float,
+        demands: dict[str, Demand] | None = None,
+    ) -> None:
         self.vm = vm
         self.signatures = signatures
         self.seconds_to_compile = seconds_to_compile
+        self._demands = demands or {}
         self._slots: dict[tuple[Any, ...], list[_Slot]] = {}
         self._functions: dict[str, Any] = {}
 
@@ -137,7 +146,7 @@ class Executable:
         try:
             result = self._functions[function](*slot.tensors)
         except Exception as error:
-            raise _failure(signature, arrays, error) from error
+            raise _failure(signature, arrays, error, self._demands.get(function)) from error
         if home is not None:
             home.append(slot)
         return _to_numpy(result, copy=not signature.fresh)
@@ -155,7 +164,7 @@ class Executable:
             try:
                 return entry(*tensors)
             except Exception as error:
-                raise _failure(signature, arrays, error) from error
+                raise _failure(signature, arrays, error, self._demands.get(function)) from error
 
         return call
 
@@ -251,11 +260,25 @@ def _to_numpy(result: Any, copy: bool) -> Any:
     return result
 
 
-def _failure(signature: Signature, arguments: tuple[Any, ...], error: Exception) -> TvmlabError:
+def _failure(
+    signature: Signature, arguments: tuple[Any, ...], error: Exception, demand: Demand | None = None
+) -> TvmlabError:
     """The error to raise for one that TVM raised: about the arguments if they are at fault."""
     if isinstance(error, TvmlabError):
         return error
-    problem = signature.problem(signature.converted(arguments))
+    arrays = signature.converted(arguments)
+    problem = signature.problem(arrays)
     if problem is not None:
         return problem
+    if is_out_of_memory(error):
+        return _out_of_memory(signature, None if demand is None else demand.largest(arrays))
     return PipelineError(f"the kernel failed while it ran: {first_line(error)}", where=f"function {signature.name}")
+
+
+def _out_of_memory(signature: Signature, largest: tuple[str, int] | None) -> PipelineError:
+    asked = "" if largest is None else f": its largest tensor, {largest[0]}, needs {largest[1]:,} bytes"
+    return PipelineError(
+        f"there is not enough memory to run it{asked}",
+        where=f"function {signature.name}",
+        mend="give it smaller inputs, or a smaller size in the operator that makes this tensor",
+    )
