@@ -28,7 +28,7 @@ def test_the_steps_to_an_own_operator_work(bare):
         ran = bare(cell)
         assert ran.error is None, ran.lines
         assert ran.err == ""
-    assert len(rest) == 6
+    assert len(rest) == 7
 
 
 @pytest.mark.notebook

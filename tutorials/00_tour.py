@@ -85,7 +85,7 @@ float(np.abs(tl.ops.lab.leaky_clamp(many, lower=-0.5) - tl.ops.lab.leaky_clamp.r
 # ## 2. A slip, on purpose
 #
 # TVM would compile the next cell without a word and read beyond the end of its input; at best the result is
-# garbage, at worst the kernel of this notebook dies. tvmlab looks before anything runs, and says what, where, and
+# garbage, at worst the kernel of this notebook dies. tvmlab looks before it runs, and says what, where, and
 # how to mend it.
 
 # %% tags=["raises-exception"]

@@ -6,6 +6,7 @@ where TVM cannot be imported.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -181,6 +182,11 @@ def graph_from_source(
     return pipeline.graph(function, name=name)
 
 
+def _as_model(source: Any) -> Model:
+    """A model as it is; anything else that can be read as one is."""
+    return source if hasattr(source, "provenance") else load(source)
+
+
 def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "python") -> Trace:
     """Take a model through every stage to machine code, and keep the module after each.
 
@@ -195,7 +201,7 @@ def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "python") -> T
     """
     from tvmlab import pipeline
 
-    return pipeline.trace(model, cleanup=cleanup, engine=engine)
+    return pipeline.trace(_as_model(model), cleanup=cleanup, engine=engine)
 
 
 def fuse(
@@ -213,7 +219,7 @@ def fuse(
 
     Parameters
     ----------
-    model : Model or tvm.IRModule, or for ``level="onnx"`` also path or ModelProto
+    model : Model, path or tvm.IRModule, or for ``level="onnx"`` also ModelProto
         A module is taken as it stands: why does FuseOps not fuse it?
     engine : {"python", "tvm", "none"}
         tvmlab's own fuser, which makes the same groups as TVM's FuseOps; that; or no fusion.
@@ -249,6 +255,8 @@ def fuse(
         return fusion.fuse_onnx(model, engine=engine, **changes)  # without TVM
     from tvmlab import pipeline
 
+    if isinstance(model, str | os.PathLike):
+        model = load(model)
     return pipeline.fuse(model, engine=engine, level=level, cleanup=cleanup, **changes)
 
 
@@ -273,14 +281,14 @@ def verify(model: Model, **options: Any) -> Verification:
     """Compare a model's outputs with an oracle that shares none of its code; see `tvmlab.measure.verify`."""
     from tvmlab import measure
 
-    return measure.verify(model, **options)
+    return measure.verify(_as_model(model), **options)
 
 
 def bench(model: Model, **options: Any) -> Timing:
     """Time a model unfused, fused, scheduled and in onnxruntime, in one interleaved run; see `tvmlab.measure.bench`."""
     from tvmlab import measure
 
-    return measure.bench(model, **options)
+    return measure.bench(_as_model(model), **options)
 
 
 def run(model: Model, *inputs: Any) -> Any:

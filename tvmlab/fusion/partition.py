@@ -8,8 +8,8 @@ of the time (`tvmlab.fusion.quick`), and the tests hold the two and TVM against 
 
 The graph
 ---------
-Nodes are operators, numbered so that a value is computed before it is read.  Each has a *kind*, and kinds are ordered
-by how hard they are to fuse (`tvmlab.fusion.graph.Kind`)::
+Nodes are operators (parameters and constants are no nodes), numbered so that a value is computed before it is read.
+Each has a *kind*, and kinds are ordered by how hard they are to fuse (`tvmlab.fusion.graph.Kind`)::
 
     elem 0  <  bcast 1  <  inj 2  <  reduce 3  <  oef 4  <  tuple 7  <  opaque 8
 
@@ -30,28 +30,28 @@ fuse v with is the first one that *everything* made from v's value flows through
 
 The nodes between v and p (here a and b; not v, not p) are *inner* nodes.  To fuse v into p means to put v, all inner
 nodes and p into one group, so a group never has a hole, and of its values only that of its last node, the *sink*, is
-read outside.
+read outside.  Each of them brings the whole group that it is in by then.
 
 The post-dominators make a tree: each node's parent is its post-dominator.  The tree is found by going through the nodes
-backwards: v's post-dominator is where the ways from v's readers, each up the tree, first meet.  If one of them never
-meets the others, v has none, whatever comes after.
+backwards: v's post-dominator is where the ways from v's readers, each up the tree, first meet.  If two of these ways
+never meet, v has none, whatever its other readers are.  Nor has a node that is external, or that nobody reads.
 
-On the way up one also notes the *path kind* of v.  It is the largest of the kinds of v's readers and of the path kinds
-of all tree nodes that were passed before the meeting point; which comes to the largest kind of the inner nodes and of
-p, each taken for itself, whatever group it may come into later.
+The *path kind* of v is the largest kind of the inner nodes and of p, each taken for itself, whatever group it may come
+into later: it never changes.  It is noted on the way up, as the largest of the kinds of v's readers and of the path
+kinds of all tree nodes that were passed before the meeting point.
 
 
 Groups
 ------
 At first each node is a group of its own.  A group has a *record*: its kind, its size, and whether it has an *anchor*,
-that is, a node of kind oef in it.  When group c is merged into group p (``_Groups.merge``)
+that is, a node of kind oef in it.  When group c is merged into group g (``_Groups.merge``)
 
-* p's size grows by c's size;
-* p's kind stays what it was; but if c has an anchor, p has it from now on, and p's kind becomes the larger of the two.
+* g's size grows by c's size;
+* g's kind stays what it was; but if c has an anchor, g has it from now on, and g's kind becomes the larger of the two.
   So a relu that took in a conv2d is itself oef from then on; but {reshape, relu}, with sink relu, is elem;
-* c's record stays as it is, and is still read in some places.  This is a quirk, and it decides some cases: where the
-  text says *node's own record*, that of the group that the node was the sink of is meant, though that may have been
-  merged into another one long ago.  Where it says *group*, the group that the node is in now is meant.
+* c's record stays as it is, and is still read below.  This is a quirk, and it decides some cases: where the text says
+  *node's own record*, that of the group that the node was the sink of is meant, though that may have been merged into
+  another one long ago.  Where it says *group*, the group that the node is in now is meant.
 
 
 The three phases
@@ -61,12 +61,15 @@ In each phase, every node v in turn, first to last, may start a merge into its p
 * without a post-dominator;
 * if the kind in its own record is opaque or reduce;
 * if v and p are in one group already;
-* if p's own record says tuple (in phase 2 it must say that);
+* in phases 0 and 1, if p's own record says tuple: phase 2 is for just these;
 * if the result might be too large: the size of p's group plus the sizes in the own records of v and of every inner node
-  must not exceed `max_depth`.  Own records: so nodes of inner groups may be counted more than once.
+  must not exceed `max_depth`.  Own records: v's counts all that was merged into v, and nodes of inner groups may be
+  counted more than once.
 
 What else is asked depends on the kind in v's own record.  "Every node on the way" are the inner nodes and p, and the
-kind of a node on the way is that of its group.
+kind of a node on the way is that of its group.  So two columns ask about kinds: "path kind" about those that nodes have
+by themselves, "on the way" about those of their groups as they are now.  An elem may join a p whose group has become
+oef, but not a p that is oef.
 
 ======  ============  ====================================  ===========================================================
 phase   v's kind      path kind of v must be                every node on the way must be
@@ -78,10 +81,11 @@ phase   v's kind      path kind of v must be                every node on the wa
                                                             its group no longer does: its reader has taken it in
 ======  ============  ====================================  ===========================================================
 
-Phase 0 is for anchors, so that a conv2d gets its relu before a reshape can take that away.  Elem and bcast nodes may
-start from phase 0 on, and may go in front of nearly everything, a reduce too.  But nothing is fused in front of a
-conv2d: the path kind is oef there, which is more than an elem or bcast node may have, and an inj node asks for inj at
-most.
+Phase 0 is for anchors: a conv2d gets the add behind it before an inj node, such as a reshape, can start.  Where the add
+lies between such a node and its inj post-dominator, it would otherwise be drawn into an inj group, where the conv2d may
+not follow (the last example).  Elem and bcast nodes may start from phase 0 on, and may go in front of nearly
+everything, a reduce too.  But nothing is fused in front of a conv2d: the path kind is oef there, which is more than an
+elem or bcast node may have, and an inj node asks for inj at most on the way.
 
 
 Examples
@@ -99,16 +103,20 @@ Each node is given as its number, its kind and, in brackets, the nodes that it r
   follows.
 * ``0 inj (); 1 elem (0); 2 elem (0, 1)`` with max_depth 3 gives ``{0} {1, 2}``.  In phase 0, 1 merges into 2, whose
   size is 2 then.  In phase 1, 0's count is 2 for that group, 1 for itself, and 1 for the inner node 1 once more: 4.
+* ``0 inj (); 1 elem (0); 2 reduce (1); 3 elem (2); 4 elem (3)`` gives ``{0} {1, 2} {3, 4}``.  In phase 0, 1 merges into
+  2.  In phase 1, 0's path kind would do, but the group of its post-dominator 1 is reduce by now.
+* ``0 inj (); 1 oef (); 2 elem (0, 1); 3 inj (0); 4 inj (2, 3)`` gives ``{0} {1, 2} {3, 4}``.  In phase 0, 1 merges into
+  2.  In phase 1, 0 would take 2 along to its post-dominator 4, but 2's group is oef; 3 merges into 4.
 
 
 What follows from it
 --------------------
 * Each group has one value that is read outside, that of its sink.  Two readers of one value are never put together for
   that alone.
-* At most one anchor is in a group: the way from one anchor must be elem, and p's group kind at most bcast.
+* At most one anchor is in a group: an anchor's path kind must be elem, and the kind of p's group at most bcast.
 * The order matters: of two conv2d that are added, the first takes the add, and the add's group is oef from then on.
 * The second chance that elem and bcast nodes get in phase 1 never helps: by then groups have only become larger, and
-  what refused, a reduce, an oef or an opaque node, has not moved.
+  what refused, a reduce, an oef, a tuple or an opaque node, has not moved.
 """
 
 from __future__ import annotations
