@@ -127,7 +127,7 @@ def test_no_recursion():
 def test_the_examples_of_the_text_are_right():
     text = " ".join(importlib.import_module("tvmlab.fusion.partition").__doc__.split())
     examples = re.findall(r"``(0 [^`]*)``(?: with max_depth (\d+))? gives ``([^`]*)``", text)
-    assert len(examples) == 5
+    assert len(examples) == 7
     for nodes, max_depth, right in examples:
         parts = [re.fullmatch(r"(\d+) (\w+) \((.*)\)", node).groups() for node in nodes.split("; ")]
         assert [int(number) for number, _, _ in parts] == list(range(len(parts)))
