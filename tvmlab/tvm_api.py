@@ -120,89 +120,40 @@ def _copier(value: Any) -> Callable[[], Any]:
     return lambda: type(value)(value)
 
 
-CALLABLE_WITHOUT_ATTRS = frozenset(
+_ATTRS_WITHOUT_KEY = frozenset(
     f"relax.{name}"
-    for name in [
-        "abs",
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atan2",
-        "atanh",
-        "ceil",
-        "cos",
-        "cosh",
-        "erf",
-        "exp",
-        "floor",
-        "isfinite",
-        "isinf",
-        "isnan",
-        "log",
-        "negative",
-        "round",
-        "rsqrt",
-        "sigmoid",
-        "sign",
-        "sin",
-        "sinh",
-        "sqrt",
-        "square",
-        "tan",
-        "tanh",
-        "trunc",
-        "nn.relu",
-        "nn.gelu",
-        "nn.silu",
-        "nn.selu",
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "floor_divide",
-        "floor_mod",
-        "mod",
-        "power",
-        "maximum",
-        "minimum",
-        "log_add_exp",
-        "equal",
-        "not_equal",
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "logical_not",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "bitwise_not",
-        "left_shift",
-        "right_shift",
-        "ewise_fma",
-    ]
+    for name in ("argmax", "argmin", "matmul", "max", "mean", "median", "min", "prod", "std", "sum", "variance")
 )
-"""TVM's operators whose type rule reads no attributes; a call of any other without them ends the process."""
-
-_CALLS_OF_FUNCTIONS = frozenset(
-    f"relax.{name}" for name in ("call_tir", "call_tir_inplace", "call_dps_packed", "call_pure_packed", "shape_of")
-)
+"""Operators that read attributes, though their attrs_type_key is empty."""
 
 
-def has_its_attrs(call: Any) -> bool:
-    """Whether a call of TVM's own operator carries the attributes that the operator's type rule reads."""
-    name = call.op.name
-    if not name.startswith("relax.") or name in CALLABLE_WITHOUT_ATTRS | _CALLS_OF_FUNCTIONS:
-        return True
-    if call.attrs is None or type(call.attrs).__name__ == "DictAttrs":
+def refuse_calls_without_attrs() -> None:
+    """Let relax.Call refuse TVM's own operators without the attributes that their type rules read.
+
+    Such a call ends the process when its type is inferred, wherever it was made: in a type rule, a lowering, a graph.
+    """
+    from tvm.ir import Call, Op
+
+    construct = Call.__init__
+    if hasattr(construct, "refuses_missing_attrs"):
+        return
+
+    def checked(self: Any, op: Any, args: Any, attrs: Any = None, *rest: Any, **more: Any) -> None:
+        if isinstance(op, Op) and _lacks_attrs(op, attrs):
+            raise TypeError(f"{op.name} is called without its attributes, which would end the process")
+        construct(self, op, args, attrs, *rest, **more)
+
+    checked.refuses_missing_attrs = True  # type: ignore[attr-defined]
+    Call.__init__ = checked
+
+
+def _lacks_attrs(op: Any, attrs: Any) -> bool:
+    key = op.attrs_type_key
+    if not op.name.startswith("relax.") or key.startswith("tvmlab.") or not (key or op.name in _ATTRS_WITHOUT_KEY):
         return False
-    key = call.op.attrs_type_key
-    return not key or key == type_key(type(call.attrs)) or key.startswith("tvmlab.")
+    if attrs is None or isinstance(attrs, dict) or type(attrs).__name__ == "DictAttrs":
+        return True
+    return bool(key) and type_key(type(attrs)) != key
 
 
 def refuse_bodies_of_nothing() -> None:

@@ -38,18 +38,26 @@ SLIPS = {
         "import tvm\n" + OK + "def lower_for_llvm(x):\n"
         "    return relax.Call(tvm.ir.Op.get('relax.nn.softmax'), [x], {'axis': -1})\n",
         6,
-        ("relax.nn.softmax without its attributes",),
+        ("softmax is called without its attributes",),
     ),
     "TVM's operator with another one's attributes": Slip(
         "import tvm\n" + OK + "def lower_for_llvm(x):\n"
         "    return relax.Call(tvm.ir.Op.get('relax.nn.softmax'), [x], relax.op.sum(x).attrs)\n",
         6,
-        ("relax.nn.softmax without its attributes",),
+        ("softmax is called without its attributes",),
     ),
     "own operator hidden in a branch": Slip(
         OK + "def lower_for_llvm(x):\n    return relax.If(relax.const(True), tl.ops.lab.slip(x), x)\n",
         5,
         ("a call of lab.slip itself",),
+    ),
+    "TVM's operator without its attributes in a rule": Slip(
+        "import tvm\n"
+        "def type_rule(x):\n    b = relax.BlockBuilder()\n    v = relax.Var('v', x)\n"
+        "    with b.testing_scope(def_vars=[]):\n"
+        "        return b.emit(relax.Call(tvm.ir.Op.get('relax.nn.softmax'), [v])).ty\n" + OK,
+        7,
+        ("relax.nn.softmax is called without its attributes", "relax.op.nn.softmax"),
     ),
     "lowering of nothing": Slip(
         OK + "def lower_for_llvm(x):\n    return relax.op.exp(None)\n", 5, ("lower_for_llvm fails",)
@@ -193,7 +201,7 @@ SLIPS = {
         "import tvm\ndef compute(x):\n    return te.compute([], lambda: x(*[0] * len(x.shape)))\n"
         "def lower_for_llvm(x):\n    return relax.Call(tvm.ir.Op.get('relax.sum'), [x])\n",
         6,
-        ("relax.sum without its attributes", "relax.op.sum"),
+        ("relax.sum is called without its attributes", "relax.op.sum"),
     ),
     "division by a constant zero": Slip(
         "def compute(x):\n    return te.compute(x.shape, lambda i, j: x[i // 0, j])\n", 3, ("Divide by zero",)

@@ -104,6 +104,12 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
         "relay is now tvm.relax, tir is tvm.tirx, the graph executor is relax.VirtualMachine",
     ),
     (
+        "E41",
+        r"relax\.(\S+) is called without its attributes",
+        "relax.{0} is called without its attributes, which would end the process",
+        "write relax.op.{0}(…) instead of relax.Call(Op.get(…), …)",
+    ),
+    (
         "E40",
         r"not supported between instances of 'slice' and 'int'",
         "the shape of a TensorType cannot be sliced",

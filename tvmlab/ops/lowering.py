@@ -42,6 +42,7 @@ _FLOAT_ONLY = frozenset(f"tirx.{name}" for name in _FLOAT_ONLY_NAMES.split())
 
 
 tvm_api.refuse_bodies_of_nothing()
+tvm_api.refuse_calls_without_attrs()
 
 USER_FAILURES = (Exception, SystemExit)
 """What a user's function may raise; an interrupt from the keyboard is not theirs."""
@@ -377,8 +378,7 @@ def run_lowering(spec: OpSpec, binding: Binding, args: Sequence[Any], attributes
     Raises
     ------
     ComputeError
-        If it raises, returns no expression, calls the operator itself, or calls a TVM operator without the attributes
-        that its type rule reads (which would end the process).
+        If it raises, returns no expression, or calls the operator itself.
     """
     where = spec.source.of_result(binding.function)
     try:
@@ -403,13 +403,6 @@ def run_lowering(spec: OpSpec, binding: Binding, args: Sequence[Any], attributes
                 f"{spec.name}: {binding.part} returns a call of {spec.name} itself, which would lower without end",
                 where=where,
                 mend="express it by other operators, or return te.compute(…)",
-            )
-        if not tvm_api.has_its_attrs(call):
-            short = call.op.name.removeprefix("relax.")
-            raise ComputeError(
-                f"{spec.name}: {binding.part} calls {call.op.name} without its attributes, which would end the process",
-                where=where,
-                mend=f"write relax.op.{short}(…) instead of relax.Call(Op.get(…), …)",
             )
     return result
 
