@@ -50,3 +50,9 @@ def test_nodes_are_found_by_number_and_by_label():
     assert refused.value.mend == "did you mean 'relu1'?"
     with pytest.raises(GraphError, match="no node 2"):
         graph.index(2)
+
+
+def test_an_unknown_node_is_told_what_nodes_are_called():
+    graph = Graph.from_kinds([0, 0], [[-1], [0]], external={1})
+    with pytest.raises(GraphError, match=r"nodes are called 0, 1"):
+        graph.index("conv1")

@@ -303,7 +303,13 @@ class Graph:
         elif 0 <= node < len(self):
             return int(node)
         close = _nearest(str(node), self._numbers)
-        raise GraphError(f"there is no node {node!r}", mend=f"did you mean {close!r}?" if close else "see .labels")
+        raise GraphError(
+            f"there is no node {node!r}", mend=f"did you mean {close!r}?" if close else self._some_labels()
+        )
+
+    def _some_labels(self) -> str:
+        shown = [self.label(node) for node in range(min(len(self), 8))]
+        return f"nodes are called {', '.join(shown)}{' …' if len(self) > len(shown) else ''}"
 
     @functools.cached_property
     def _numbers(self) -> dict[str, int]:
