@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _CACHED_KERNELS = 256
 _kernels: OrderedDict[Any, Executable] = OrderedDict()
-_lock = threading.Lock()
+_compiling = threading.RLock()
+"""Held while a kernel is compiled: TVM's block builders know of each other, whatever thread they are in."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -135,8 +136,8 @@ class Op(Record):
             kernel = _kernels.get(key)
         if kernel is None:
             self.spec.check_count(len(arrays))
-            kernel = self._compile(arrays, attributes)
-            with _lock:
+            with _compiling:
+                kernel = _kernels.get(key) or self._compile(arrays, attributes)
                 _kernels[key] = kernel
                 while len(_kernels) > _CACHED_KERNELS:
                     _kernels.popitem(last=False)
