@@ -192,6 +192,13 @@ SLIPS = {
         8,
         ("more than 1000 levels", "te.reduce_axis"),
     ),
+    "deeply nested lets": Slip(
+        "def compute(x):\n    def f(*i):\n        v = x(*i)\n        for _ in range(20000):\n"
+        "            v = tirx.Let(tirx.Var('t', 'float32'), x(*i), v)\n        return v\n"
+        "    return te.compute(x.shape, f)\n",
+        8,
+        ("more than 1000 levels",),
+    ),
     "deeply nested calls": Slip(
         OK + "def lower_for_llvm(x):\n    for _ in range(20000):\n        x = relax.op.exp(x)\n    return x\n",
         7,

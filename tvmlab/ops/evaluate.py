@@ -193,6 +193,8 @@ def children(node: Any) -> list[Any]:
     """The expressions directly inside an expression; the tensors that it reads are not among them."""
     if isinstance(node, Call):
         return [a for a in node.args if not isinstance(a, te.Tensor)]
+    if isinstance(node, prim.Let):
+        return [node.value, node.body]
     if isinstance(node, prim.Select):
         return [node.condition, node.true_value, node.false_value]
     if hasattr(node, "a") and hasattr(node, "b"):
