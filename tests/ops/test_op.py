@@ -175,14 +175,3 @@ def test_a_record_is_plain_data():
     assert data["full_name"] == "relax.lab.leaky_clamp"
     assert data["kind"] == "kElemWise"
     assert data["attributes"][0] == ["lower", "float", "-1.0"]
-
-
-def test_inputs_that_compute_refuses_are_refused_in_its_own_words():
-    op = api.define(
-        "lab.even",
-        "def compute(x):\n    if int(x.shape[0]) % 2:\n        raise ValueError('an even size, please')\n"
-        "    return te.compute(x.shape, lambda *i: x(*i))\nexamples = {'x': (2,)}\n",
-    )
-    with pytest.raises(CallError) as caught:
-        op(np.ones(3, "float32"))
-    assert caught.value.what == "lab.even refuses its inputs: an even size, please"

@@ -163,52 +163,19 @@ def lower(
     binding : Binding, optional
         A function of te tensors to lower in place of `compute`.
     """
-
-    def run(tensors: Sequence[te.Tensor]) -> list[te.Tensor]:
-        return run_compute(spec, tensors, attributes, binding)
-
-    return to_kernel(spec, run, parameters(spec, types), binding)[0]
-
-
-def to_kernel(
-    spec: OpSpec,
-    run: Callable[[Sequence[te.Tensor]], list[te.Tensor]],
-    args: Sequence[Any],
-    binding: Binding | None = None,
-    attrs: Mapping[str, Any] | None = None,
-) -> tuple[Lowered, Any]:
-    """Make a PrimFunc of a function of te tensors, for the types of some Relax expressions.
-
-    Parameters
-    ----------
-    run : callable
-        From te tensors to te tensors.
-    args : sequence of relax.Expr
-        The inputs.
-    binding : Binding, optional
-        The user's function that is blamed for an error; `compute` by default.
-    attrs : mapping, optional
-        Attributes of the PrimFunc.
-
-    Returns
-    -------
-    Lowered, relax.Tuple
-        The kernel, and the arguments to call it with.
-    """
     outputs: list[te.Tensor] = []
 
     def compute(*tensors: te.Tensor) -> Any:
-        outputs[:] = run(tensors)
+        outputs[:] = run_compute(spec, tensors, attributes, binding)
         return outputs[0] if len(outputs) == 1 else outputs
 
     try:
-        function, call_args, result = relax.utils.gen_call_tir_inputs(compute, *args, primfunc_attrs=attrs)
+        function, _, result = relax.utils.gen_call_tir_inputs(compute, *parameters(spec, types))
     except TvmlabError:
         raise
     except USER_FAILURES as error:
-        types = [arg.ty for arg in args]
         raise user_error(spec, binding or spec.compute, error, ComputeError, types) from error
-    return Lowered(function, result_type(result), tuple(outputs)), call_args
+    return Lowered(function, result_type(result), tuple(outputs))
 
 
 def result_type(result: Any) -> Any:

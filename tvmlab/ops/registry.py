@@ -303,19 +303,29 @@ def legalize(builder: Any, call: Any) -> Any:
         _refuse_cycle(spec, binding, result)
         return builder.normalize(_flat(builder, result))
 
-    def run(tensors: Sequence[Any]) -> list[Any]:
-        if binding is None:
-            return _through_global_function(spec, tensors, values)
-        return lowering.run_compute(spec, tensors, values, binding)
+    outputs: list[Any] = []
+
+    def compute(*tensors: Any) -> Any:
+        outputs[:] = (
+            _through_global_function(spec, tensors, values)
+            if binding is None
+            else (lowering.run_compute(spec, tensors, values, binding))
+        )
+        return outputs[0] if len(outputs) == 1 else outputs
 
     attrs = None if spec.pattern is None else {"op_pattern": max(spec.pattern, 1)}
-    lowered, args = lowering.to_kernel(spec, run, call.args, binding, attrs)
-    if not lowering.agree(call.ty, lowered.type):
-        raise lowering.disagreement(spec, types, call.ty, lowered.type)
-    lowering.check_symbols(spec, types, lowered.outputs)
-    lowering.check_kernel(spec, lowered)
-    result = list(lowered.type.fields) if isinstance(lowered.type, relax.TupleType) else lowered.type
-    return relax.call_tir(builder.add_func(lowered.function, spec.kernel_name), args, result)
+    try:
+        function, args, result = relax.utils.gen_call_tir_inputs(compute, *call.args, primfunc_attrs=attrs)
+    except (CellError, ComputeError):
+        raise
+    except Exception as error:
+        raise lowering.user_error(spec, binding or spec.compute, error, ComputeError, types) from error
+    computed = lowering.result_type(result)
+    if not lowering.agree(call.ty, computed):
+        raise lowering.disagreement(spec, types, call.ty, computed)
+    lowering.check_symbols(spec, types, outputs)
+    lowering.check_kernel(spec, lowering.Lowered(function, computed, tuple(outputs)))
+    return relax.call_tir(builder.add_func(function, spec.kernel_name), args, result)
 
 
 def _flat(builder: Any, result: Any) -> Any:
