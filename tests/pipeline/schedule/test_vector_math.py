@@ -11,10 +11,17 @@ from tvmlab import runtime
 from tvmlab.pipeline.schedule.vector_math import VECTOR_FUNCTIONS, with_vector_math
 
 SIZE = 1 << 14
-LEAST = {"exp": 1.7e-38, "sigmoid": 1.2e-38, "tanh": 1e-35, "erf": 1e-35}  # smaller results are less exact, or 0
-ULP = {"exp": 2, "sigmoid": 3, "tanh": 5, "erf": 6}
+LEAST = {
+    "exp": 1.7e-38,
+    "log": 0,
+    "sigmoid": 1.2e-38,
+    "tanh": 1e-35,
+    "erf": 1e-35,
+}  # smaller results are less exact, or 0
+ULP = {"exp": 2, "log": 1, "sigmoid": 3, "tanh": 5, "erf": 6}
 EXACT = {
     "exp": np.exp,
+    "log": np.log,
     "tanh": np.tanh,
     "sigmoid": lambda a: 1 / (1 + np.exp(-a)),
     "erf": lambda a: np.array([math.erf(v) for v in a]),
@@ -34,10 +41,16 @@ def test_errors_stay_within_what_is_stated(name):
         built = tvm.compile(function, target=runtime.host_target())
     random = np.random.default_rng(0)
     every = np.linspace(0, 0x7F7FFFFF, SIZE // 4, dtype=np.int64).astype("u4").view("f4")
-    x = np.concatenate([every, -every, random.normal(0, 4, SIZE // 4), random.uniform(-104, 89, SIZE // 4)]).astype(
-        "f4"
-    )
-    x[:3] = np.nan, np.inf, -np.inf
+    x = np.concatenate(
+        [
+            every,
+            -every,
+            random.normal(0, 4, SIZE // 4),
+            random.uniform(-104, 89, SIZE // 8),
+            random.normal(1, 1e-2, SIZE // 8),
+        ]
+    ).astype("f4")
+    x[:6] = np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0
     result = tvm.runtime.tensor(np.zeros(SIZE, "f4"))
     built["main"](tvm.runtime.tensor(x), result)
     got = result.numpy()
