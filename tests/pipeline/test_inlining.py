@@ -30,7 +30,7 @@ def trap(rows, steps=4):
 
     def chain(x: f"float32[{rows}, 64]", row: float32[1, 64]):
         for _ in range(steps):
-            row = relax.op.exp(relax.op.multiply(row, relax.op.cos(row)))
+            row = relax.op.sqrt(relax.op.add(relax.op.multiply(row, row), relax.op.abs(row)))
         return relax.op.add(x, row)
 
     chain.__annotations__ = {"x": f"float32[{rows}, 64]", "row": "float32[1, 64]"}
@@ -47,7 +47,7 @@ def test_a_broadcast_chain_is_not_computed_for_every_row():
     x, row = np.ones((512, 64), "f4"), np.linspace(-1, 1, 64, dtype="f4")[None]
     want = row
     for _ in range(4):
-        want = np.exp(want * np.cos(want))
+        want = np.sqrt(want * want + np.abs(want))
     np.testing.assert_allclose(trace.executable.run(x, row), x + want, rtol=1e-5)
 
 
@@ -55,6 +55,25 @@ def test_the_same_chain_over_a_single_row_is_inlined():
     trace = pipeline.trace(trap(rows=1))
     (name,) = [v.name_hint for v in trace["inline"].module.functions if v.name_hint != "main"]
     assert len(blocks(trace["inline"].module[name])) == 1
+
+
+@pytest.mark.parametrize(("functions", "left"), [(("exp", "tanh", "log"), 1), (("exp", "tanh", "exp", "tanh"), 2)])
+def test_functions_in_each_other_are_limited(functions, left):
+    """TVM takes ten times as long for each one more."""
+    x = te.placeholder((64,), name="x")
+    y = x
+    for name in functions:
+        y = getattr(topi, name)(y)
+    inlined = inline_kernel(kernel(x, y))
+    assert len(blocks(inlined)) == left
+    assert ("more than 3 functions would stand in each other" in decisions(inlined)) == (left > 1)
+
+
+def test_what_has_no_vector_form_keeps_to_itself():
+    x = te.placeholder((64,), name="x")
+    inlined = inline_kernel(kernel(x, topi.exp(topi.cos(topi.sqrt(topi.multiply(x, x))))))
+    assert len(blocks(inlined)) == 2
+    assert "cos has no vector form, and would keep exp from its own" in decisions(inlined)
 
 
 def test_an_elementwise_chain_becomes_one_block():

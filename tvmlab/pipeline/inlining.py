@@ -12,6 +12,7 @@ from typing import Any
 
 from tvmlab.pipeline.kernel import Block, blocks_of, read_block
 from tvmlab.pipeline.own_schedules import MARK
+from tvmlab.pipeline.schedule.vector_math import DEEPEST, VECTOR_FUNCTIONS
 from tvmlab.runtime.executable import first_line
 
 __all__ = ["ATTRIBUTE", "inline_kernel"]
@@ -74,6 +75,9 @@ def _refusal(block: Block, readers: list[Block]) -> str | None:
         return None  # a constant, or an index
     if any(r.size + block.size * r.occurrences[block.target.buffer] > _LARGEST_EXPRESSION for r in readers):
         return "its expression would grow too large"
+    apart = _functions_that_do_not_mix(block, readers)
+    if apart is not None:
+        return apart
     times = [_times(block, reader) for reader in readers]
     total = math.inf if None in times else sum(t for t in times if t is not None)
     if total <= 1:
@@ -83,6 +87,18 @@ def _refusal(block: Block, readers: list[Block]) -> str | None:
     if math.isinf(total):
         return "with a symbolic dimension, it may be computed several times"
     return f"it would be computed {total:g} times" if block.arithmetic else f"it would be read {total:g} times apart"
+
+
+def _functions_that_do_not_mix(block: Block, readers: list[Block]) -> str | None:
+    """Why the functions that a block calls should not stand in one expression with its readers'."""
+    if any(block.functions and block.nesting + reader.nesting > DEEPEST for reader in readers):
+        return f"more than {DEEPEST} functions would stand in each other, for which TVM takes long to compile"
+    for reader in readers:
+        for ours, theirs in ((block, reader), (reader, block)):
+            scalar = sorted(ours.functions - VECTOR_FUNCTIONS.keys())
+            if scalar and theirs.functions and theirs.functions <= VECTOR_FUNCTIONS.keys():
+                return f"{scalar[0]} has no vector form, and would keep {min(theirs.functions)} from its own"
+    return None
 
 
 def _times(block: Block, reader: Block) -> float | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Block", "Load", "blocks_of", "extent_of", "mentions", "read_block"]
+__all__ = ["Block", "Load", "blocks_of", "extent_of", "functions_of", "mentions", "nesting", "read_block"]
 
 _SPATIAL, _REDUCTION = 0, 2  # tvm.tirx.IterVar's types
 _COMPARISONS = ("EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or", "Not")
@@ -18,7 +18,7 @@ _ARITHMETIC = frozenset(
 _COUNTED = _ARITHMETIC | {"TensorLoad", "Call"}
 
 
-# Calls that LLVM turns into instructions on vectors.
+# Calls that LLVM turns into instructions on vectors; all others are functions.
 _IN_VECTORS = frozenset(
     ["sqrt", "rsqrt", "fabs", "floor", "ceil", "trunc", "reinterpret", "shift_right", "shift_left", "likely"]
 )
@@ -56,8 +56,10 @@ class Block:
         What it writes.
     arithmetic : bool
         Whether it computes anything, or only moves data.
-    calls : bool
-        Whether it calls a function such as ``exp``, which has no vector form.
+    functions : frozenset of str
+        Functions such as ``exp`` that it calls, which have no instruction of their own.
+    nesting : int
+        How deep their calls stand in each other.
     size : int
         Loads and operations in its expression.
     single : bool
@@ -72,9 +74,15 @@ class Block:
     occurrences: Mapping[Any, int]
     target: Load
     arithmetic: bool
-    calls: bool
+    functions: frozenset[str]
+    nesting: int
     size: int
     single: bool
+
+    @property
+    def calls(self) -> bool:
+        """Whether it calls a function."""
+        return bool(self.functions)
 
     @property
     def iterations(self) -> int | None:
@@ -117,7 +125,8 @@ def read_block(schedule: Any, rv: Any) -> Block:
         occurrences=work.occurrences,
         target=target,
         arithmetic=work.arithmetic,
-        calls=work.calls,
+        functions=work.functions,
+        nesting=max((nesting(store.value) for store in stores), default=0),
         size=work.size,
         single=len(stores) == 1 and len(block.writes) == 1,
     )
@@ -147,7 +156,8 @@ class _Work:
         self.plain = plain
         self.loads: dict[tuple[Any, str], Load] = {}
         self.occurrences: Counter[Any] = Counter()
-        self.arithmetic = self.calls = False
+        self.arithmetic = False
+        self.functions: frozenset[str] = frozenset()
         self.size = 0
 
     def read(self, value: Any) -> None:
@@ -172,10 +182,35 @@ class _Work:
                     self.read(branch)
                 return WalkResult.SKIP
             self.arithmetic = True
-            self.calls |= name.rpartition(".")[2] not in _IN_VECTORS
+            self.functions |= functions_of(node)
         elif kind in _ARITHMETIC:
             self.arithmetic = True
         return None
+
+
+def functions_of(call: Any) -> frozenset[str]:
+    """The function that a call is of, or none where it is an instruction of the processor."""
+    name = str(getattr(call.op, "name", "")).rpartition(".")[2]
+    return frozenset() if name in _IN_VECTORS or name == "if_then_else" else frozenset([name])
+
+
+def nesting(expression: Any) -> int:
+    """How deep calls of functions stand in each other."""
+    import tvm_ffi
+    from tvm import ir
+    from tvm_ffi import WalkResult
+
+    deepest = 0
+
+    def visit(call: Any) -> Any:
+        nonlocal deepest
+        if not functions_of(call):
+            return None
+        deepest = max(deepest, 1 + max(map(nesting, call.args), default=0))
+        return WalkResult.SKIP
+
+    tvm_ffi.structural_walk(expression, (ir.Call, visit), order="pre")
+    return deepest
 
 
 def extent_of(axis: Any) -> int | None:

@@ -1,18 +1,23 @@
 """Functions that LLVM would call one element at a time, as arithmetic that works on vectors.
 
 Only float32 is rewritten.  The largest errors seen, over all of float32's range in steps and random values: ``exp``
-2 ULP, ``log`` 1, ``sigmoid`` 3, ``tanh`` 5, ``erf`` 6.  Below 1e-35, ``tanh`` and ``erf`` have fewer right digits; ``exp`` is 0
-where it is below 1.7e-38, ``sigmoid`` below 1.2e-38.  NaN stays NaN, and infinities give what they should.  A division
-by an element that stays the same along an axis becomes a product: 1 ULP more.
+2 ULP, ``log`` 1, ``sigmoid`` 3, ``tanh`` 5, ``erf`` 6.  Below 1e-35, ``tanh`` and ``erf`` have fewer right digits;
+``exp`` is 0 where it is below 1.7e-38, ``sigmoid`` below 1.2e-38.  NaN stays NaN, and infinities give what they should.
+A division by an element that stays the same along an axis becomes a product: 1 ULP more.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["VECTOR_FUNCTIONS", "with_vector_math"]
+from tvmlab.pipeline.kernel import nesting
+
+__all__ = ["DEEPEST", "VECTOR_FUNCTIONS", "with_vector_math"]
+
+# Functions in each other.  Each becomes some ``Let``s, and TVM takes ten to twenty times as long for each one more in
+# the value of another: 0.1 to 0.6 s for three, up to 10 s for four.
+DEEPEST = 3
 
 
 def with_vector_math(function: Any) -> tuple[Any, tuple[str, ...]]:
@@ -21,13 +26,15 @@ def with_vector_math(function: Any) -> tuple[Any, tuple[str, ...]]:
     Returns
     -------
     tvm.tirx.PrimFunc
-        The same one if it holds none of them.
+        The same one if it holds none of them, or more than `DEEPEST` in each other.
     tuple of str
         Names of the functions that were replaced.
     """
     import tvm_ffi
     from tvm import ir, tirx
 
+    if nesting(function.body) > DEEPEST:
+        return function, ()
     replaced: list[str] = []
 
     def divide(division: Any) -> Any:
@@ -98,20 +105,39 @@ def _exp(x: Any) -> Any:
 
 
 def _log(x: Any) -> Any:
-    """n ln 2 plus a polynomial of what is left, between the roots of 1/2 and of 2; subnormal numbers are scaled first."""
+    """Take n ln 2 plus a polynomial of the rest, between the roots of 1/2 and 2; subnormal numbers are scaled.
+
+    What is outside comes out of arithmetic and bits.  Comparisons would be plainer, but TVM puts the whole value of a
+    ``Let`` into each that it simplifies, which takes for ever where logarithms follow each other.
+    """
     from tvm import tirx
 
-    zero, infinity, nan = (_const(v) for v in (0.0, math.inf, math.nan))
+    least, huge, one = _const(2.0**-149), _const(2.0**127), _const(1.0)
 
-    def proper(at: Any) -> Any:
-        subnormal = at < _const(1.17549435e-38)
-        scaled = tirx.Select(subnormal, at * _const(2.0**23), at)
-        return _once(scaled, lambda whole: split(whole, tirx.Select(subnormal, _const(-23.0), zero)))
+    def bounded(at: Any) -> Any:
+        inside = tirx.max(least, tirx.min(_const(_LARGEST), at))
+        return _once(inside, lambda proper: scaled(proper, at - proper))
 
-    def split(whole: Any, shift: Any) -> Any:
-        bits = tirx.reinterpret("int32", whole)
+    def scaled(proper: Any, outside: Any) -> Any:
+        below_normal = (_const(2.0**-126) - proper) * _const(2.0**75) * _const(2.0**74)  # 1 and more if it is
+        subnormal = tirx.max(_const(0.0), tirx.min(one, below_normal))
+        return _once(
+            subnormal,
+            lambda s: (
+                _once(proper * (one + s * _const(2.0**23 - 1)), lambda normal: split(normal, s * _const(-23.0)))
+                + _once(outside, special)
+            ),
+        )
+
+    def special(outside: Any) -> Any:
+        """0 inside; infinite where x is infinite or 0; NaN, whose bits are all set, where x is negative."""
+        sign = tirx.reinterpret("int32", outside + least) >> 31
+        return outside * huge * huge * huge + tirx.reinterpret("float32", sign)
+
+    def split(normal: Any, shift: Any) -> Any:
+        bits = tirx.reinterpret("int32", normal)
         exponent = tirx.Var("n", "int32")
-        rest = tirx.reinterpret("float32", bits - (exponent << 23)) - _const(1.0)
+        rest = tirx.reinterpret("float32", bits - (exponent << 23)) - one
         value = _once(rest, lambda r: summed(r, exponent.astype("float32") + shift))
         return tirx.Let(exponent, (bits - tirx.const(0x3F3504F3, "int32")) >> 23, value)
 
@@ -122,11 +148,7 @@ def _log(x: Any) -> Any:
 
         return _once(r * r, value)
 
-    def outside(at: Any, inside: Any) -> Any:
-        where_zero = tirx.Select(at == zero, _const(-math.inf), nan)
-        return tirx.Select(at > zero, tirx.Select(at < infinity, inside, at), where_zero)
-
-    return _once(x, lambda at: outside(at, proper(at)))
+    return _once(x, bounded)
 
 
 def _tanh(x: Any) -> Any:
@@ -163,9 +185,11 @@ VECTOR_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "sigmoid": _sigmoid,
 }
 
-# Highest power first.  Of exp: minimax on [-ln 2 / 2, ln 2 / 2], of log on what lies between roots (Cephes); of tanh and erf: rational (Eigen).
+# Highest power first.  Of exp, on [-ln 2 / 2, ln 2 / 2], and of log: minimax (Cephes); of tanh and erf: rational
+# (Eigen).
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 _TWICE_EXP = tuple(2 * coefficient for coefficient in (*_EXP, 1.0, 1.0))
+_LARGEST = (2 - 2.0**-23) * 2.0**127
 _LOG = (
     7.0376836292e-2,
     -1.1514610310e-1,
