@@ -53,7 +53,7 @@ def calls(monkeypatch):
 
         monkeypatch.setattr(api, name, function, raising=False)
 
-    for name in ("doctor", "demo", "lab", "load", "fuse", "compare", "verify", "bench"):
+    for name in ("doctor", "demo", "lab", "load", "fuse", "compare", "compare_levels", "verify", "bench"):
         stand_in(name)
     return made
 
@@ -81,6 +81,7 @@ def test_a_file_is_fused_as_it_is_without_tvm(calls, capsys):
         ("--engine tvm", "fuse", {"engine": "tvm", "level": "relax"}),
         ("--level relax", "fuse", {"level": "relax"}),
         ("--compare", "compare", {}),
+        ("--levels", "compare_levels", {}),
     ],
 )
 def test_the_kernels_of_tvm_are_fused_where_that_is_asked_for(calls, line, function, options):

@@ -29,6 +29,7 @@ CALLS = [  # a cell, and the call of the api that it makes
     ),
     ("%tvm_fuse net --engine none --level relax", "fuse", ("net",), {"engine": "none", "level": "relax"}),
     ("%tvm_fuse --cleanup=none net;", "fuse", ("net",), {"cleanup": "none"}),
+    ("%tvm_fuse net --levels --cleanup none", "compare_levels", ("net",), {"cleanup": "none"}),
     ("%tvm_diff net", "diff", ("net",), {}),
     ("%tvm_diff net legalize fuse", "diff", ("net",), {"before": "legalize", "after": "fuse"}),
     ("%tvm_verify net", "verify", ("net",), {}),

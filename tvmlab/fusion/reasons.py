@@ -17,7 +17,7 @@ from tvmlab.fusion.rule import Rule
 if TYPE_CHECKING:
     from tvmlab.fusion.grouping import Grouping
 
-__all__ = ["Change", "Decision", "decision_for", "decision_of", "explain", "removal"]
+__all__ = ["Change", "Decision", "because", "decision_for", "decision_of", "explain", "removal"]
 
 _UNLIMITED = 1 << 30
 
@@ -117,14 +117,23 @@ def explain(grouping: Grouping, a: int, b: int) -> str:
     if a == b:
         return f"{first} is one node: it is in the group {_listed(graph, grouping.group_of(a))}."
     if decision.merged:
-        return f"{first} and {second} share a kernel: {_merge_sentence(grouping, decision, {a, b})}."
-    reason = _reason(grouping, decision)
+        return f"{first} and {second} share a kernel: {because(grouping, a, b)}."
+    return f"{first} and {second} stay apart: {because(grouping, a, b)}. {_remedy(grouping, decision)}"
+
+
+def because(grouping: Grouping, a: int, b: int) -> str:
+    """The reason alone why two different nodes share a kernel or stay apart, as the end of a sentence."""
+    a, b = min(a, b), max(a, b)
+    decision = decision_for(grouping, a, b)
+    if decision.merged:
+        return _merge_sentence(grouping, decision, {a, b})
     at = decision.node
     prefix = ""
     if at not in (a, b):
+        graph = grouping.graph
         member = a if grouping.together(a, at) else b if grouping.together(b, at) else None
         prefix = f"the group of {graph.label(member)} ends with {graph.label(at)}; " if member is not None else ""
-    return f"{first} and {second} stay apart: {prefix}{reason}. {_remedy(grouping, decision)}"
+    return f"{prefix}{_reason(grouping, decision)}"
 
 
 def removal(grouping: Grouping, decision: Decision) -> Change:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 __all__ = [
+    "REWRITES",
     "clean_model",
     "clean_up",
     "evaluate_constant_arithmetic",
@@ -77,14 +78,7 @@ def clean_model(model: ModelProto) -> ModelProto:
 
 
 def _clean_up(graph: OnnxGraph, depth: int) -> OnnxGraph:
-    for rewrite in (
-        read_constant_nodes,
-        evaluate_constant_layout,
-        evaluate_constant_arithmetic,
-        remove_no_ops,
-        fold_batchnorm_into_conv,
-        sum_of_two_to_add,
-    ):
+    for rewrite in REWRITES:
         graph = rewrite(graph)
     if not depth or not any(map(_has_subgraph, graph.nodes)):
         return graph
@@ -422,3 +416,14 @@ def _remade(node: NodeProto, op_type: str, inputs: Iterable[str], outputs: Itera
     made = helper.make_node(op_type, list(inputs), list(outputs), name=node.name)
     made.attribute.extend(node.attribute)
     return made
+
+
+REWRITES: tuple[Callable[[OnnxGraph], OnnxGraph], ...] = (
+    read_constant_nodes,
+    evaluate_constant_layout,
+    evaluate_constant_arithmetic,
+    remove_no_ops,
+    fold_batchnorm_into_conv,
+    sum_of_two_to_add,
+)
+"""What the clean-up consists of, in order."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -16,9 +15,11 @@ from onnx import numpy_helper
 from tvmlab import tvm_api
 from tvmlab.errors import LoadError
 from tvmlab.fusion.onnx_graph import OnnxGraph, attributes, is_standard, label
+from tvmlab.fusion.onnx_reader import labels_of
 from tvmlab.pipeline.dimensions import with_named_dimensions
 from tvmlab.pipeline.guarded import guarded
 from tvmlab.pipeline.live import DOMAIN, LiveCall
+from tvmlab.pipeline.variable_names import identifier, with_telling_names
 from tvmlab.runtime.executable import first_line
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def import_graph(graph: OnnxGraph, live: Mapping[str, LiveCall]) -> Imported:
     module, results = guarded(
         lambda: tvm_api.import_onnx_graph(view, graph.opset, _arrays(graph), variable_name, own_call), explain
     )
-    return Imported(module, dict(_provenance(module, results)))
+    provenance = dict(_provenance(module, results, labels_of(graph.nodes)))
+    return Imported(*with_telling_names(module, provenance))
 
 
 def _with_tvms_momentum(node: NodeProto) -> NodeProto:
@@ -108,8 +110,7 @@ def _pairwise(node: NodeProto, inputs: list[Any]) -> Any:
 
 def variable_name(node: NodeProto) -> str:
     """The node's label as an identifier."""
-    name = re.sub(r"\W", "_", label(node), flags=re.ASCII)
-    return name if re.match(r"[A-Za-z_]", name) else f"n_{name}"
+    return identifier(label(node))
 
 
 def _arrays(graph: OnnxGraph) -> Iterator[tuple[str, Any]]:
@@ -134,15 +135,17 @@ def _refuse_unknown(graph: OnnxGraph) -> None:
         )
 
 
-def _provenance(module: Any, results: list[tuple[NodeProto, list[Any]]]) -> Iterator[tuple[str, str]]:
+def _provenance(
+    module: Any, results: list[tuple[NodeProto, list[Any]]], labels: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
     """Bindings stand in the order of their nodes: all up to a node's last result are that node's."""
     from tvm import relax
 
     bindings = [b for block in module["main"].body.blocks for b in block.bindings]
     position = {binding.var: index for index, binding in enumerate(bindings)}
     done = 0
-    for node, expressions in results:
+    for (_, expressions), name in zip(results, labels, strict=True):
         ends = [position[e] + 1 for e in expressions if isinstance(e, relax.Var) and e in position]
         for binding in bindings[done : max(ends, default=done)]:
-            yield binding.var.name, label(node)
+            yield binding.var.name, name
         done = max([done, *ends])

@@ -29,10 +29,13 @@ class RelaxReading:
     graph : Graph
     bindings : tuple
         The binding behind each node.
+    owners : mapping of int to str
+        The label of the ONNX node, or else the variable, that each node that computes belongs to.
     """
 
     graph: Graph
     bindings: tuple[Any, ...] = field(repr=False)
+    owners: Mapping[int, str] = field(repr=False)
 
 
 def read_relax(module: Any, provenance: Mapping[str, str]) -> RelaxReading:
@@ -71,7 +74,8 @@ def read_relax(module: Any, provenance: Mapping[str, str]) -> RelaxReading:
         sizes=tuple(_bytes(binding.var.ty) for binding in bindings),
         notes=dict(_notes(main, functions, bindings)),
     )
-    return RelaxReading(graph, bindings)
+    calls = (at for at, computing in enumerate(computes) if computing)
+    return RelaxReading(graph, bindings, dict(zip(calls, owners, strict=True)))
 
 
 def _bytes(kind: Any) -> int | None:

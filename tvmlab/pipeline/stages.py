@@ -20,6 +20,7 @@ from tvmlab.pipeline.layout import carry_layouts
 from tvmlab.pipeline.onnx_import import import_graph
 from tvmlab.pipeline.own_schedules import mark_blocks
 from tvmlab.pipeline.schedule import schedule_kernel
+from tvmlab.pipeline.variable_names import with_telling_names
 from tvmlab.runtime.executable import first_line
 
 if TYPE_CHECKING:
@@ -73,19 +74,20 @@ def import_model(model: Model, cleanup: str) -> Imported:
     else:
         imported = import_graph(clean_up(OnnxGraph.of(model.onnx)), model.live)
         provenance, module = imported.provenance, imported.module
-    return Imported(_tidied(module, evaluate=cleanup == "tvmlab"), provenance)
+    return _tidied(module, provenance, evaluate=cleanup == "tvmlab")
 
 
-def _tidied(module: Any, evaluate: bool) -> Any:
+def _tidied(module: Any, provenance: Mapping[str, str], evaluate: bool) -> Imported:
     from tvm.relax import transform
 
-    def tidy() -> Any:
+    def tidy() -> Imported:
         cleaned = evaluate_constants(module) if evaluate else module.clone()
         # It takes a BatchNormalization that trains for one that does not.
         if not _trains(cleaned):
             cleaned = transform.DecomposeOpsForInference()(cleaned)
+        cleaned, told = with_telling_names(cleaned, provenance)
         cleaned = transform.CanonicalizeBindings()(cleaned)
-        return transform.DeadCodeElimination(["main"])(cleaned)
+        return Imported(transform.DeadCodeElimination(["main"])(cleaned), told)
 
     return guarded(tidy, _explain("import"))
 
