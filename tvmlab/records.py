@@ -14,10 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from tvmlab.matching import match_lines
+
 Bundle = dict[str, Any]
 
 _PICTURES: dict[str, Callable[[Any], Bundle]] = {}
+_EXPLORERS: dict[str, Callable[[Any], Any]] = {}
 _Draw = TypeVar("_Draw", bound=Callable[..., Bundle])
+_Make = TypeVar("_Make", bound=Callable[..., Any])
 
 
 def picture(kind: type[Record] | str) -> Callable[[_Draw], _Draw]:
@@ -30,6 +34,17 @@ def picture(kind: type[Record] | str) -> Callable[[_Draw], _Draw]:
     def register(draw: _Draw) -> _Draw:
         _PICTURES[key] = draw
         return draw
+
+    return register
+
+
+def explorer(kind: type[Explorable] | str) -> Callable[[_Make], _Make]:
+    """Register how records of a class are explored: a function from the record to a widget."""
+    key = kind if isinstance(kind, str) else kind.__name__
+
+    def register(make: _Make) -> _Make:
+        _EXPLORERS[key] = make
+        return make
 
     return register
 
@@ -72,6 +87,22 @@ class Record:
             if kind.__name__ in _PICTURES:
                 return {"text/plain": self.headline, **_PICTURES[kind.__name__](self)}
         return {"text/plain": self.headline}
+
+
+class Explorable(Record):
+    """Base of the records that have an explorer, which `tvmlab.show` registers."""
+
+    def explore(self) -> Any:
+        """A widget to look around in with mouse and keys; it needs a running kernel.
+
+        Raises
+        ------
+        CallError
+            anywidget is not installed.
+        """
+        importlib.import_module("tvmlab.show")
+        make = next(_EXPLORERS[kind.__name__] for kind in type(self).__mro__ if kind.__name__ in _EXPLORERS)
+        return make(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -258,8 +289,77 @@ class PartitionDiff(Record):
 
 
 @dataclass(frozen=True)
+class NodeOnLevels:
+    """One node of an ONNX model, and what it is in TVM.
+
+    Parameters
+    ----------
+    node, operation : str
+        Its label and operator.
+    became : str
+        What became of it, as the end of a sentence that begins with its label.
+    kernels : tuple of str
+        Its own kernels; none if it is folded into another node, evaluated before the run or handed on.
+    """
+
+    node: str
+    operation: str
+    became: str
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LevelDifference:
+    """One place where the groups of ONNX nodes and those of kernels differ.
+
+    Parameters
+    ----------
+    how : str
+        ``"joined"``: the groups of the two nodes are one in TVM.  ``"split"``: one group there, and two in TVM.
+        ``"inside"``: one node whose kernels are in several groups.  ``"gone"``: one of the two needs no kernel.
+    nodes, operations : tuple of str
+        Labels and operators of two nodes of which the second reads the first; twice the same for ``"inside"``.
+    reason : str
+    """
+
+    how: str
+    nodes: tuple[str, str]
+    operations: tuple[str, str]
+    reason: str
+
+
+@dataclass(frozen=True, repr=False)
+class LevelsDiff(Record):
+    """Why the nodes of an ONNX model are grouped otherwise than its kernels in TVM.
+
+    Parameters
+    ----------
+    nodes : tuple of NodeOnLevels
+        Every node of the model, in topological order.
+    differences : tuple of LevelDifference
+    onnx, relax : tuple of int
+        Nodes or kernels that compute, and groups of them.
+    """
+
+    model: str
+    nodes: tuple[NodeOnLevels, ...]
+    differences: tuple[LevelDifference, ...]
+    onnx: tuple[int, int]
+    relax: tuple[int, int]
+
+    @property
+    def headline(self) -> str:
+        sides = f"ONNX's nodes {self.onnx[0]:,} → {self.onnx[1]:,}, kernels {self.relax[0]:,} → {self.relax[1]:,}"
+        several = len(self.differences)
+        return f"{self.model}: {sides}; {several:,} difference{'' if several == 1 else 's'}"
+
+
+@dataclass(frozen=True)
 class FunctionDiff:
-    """How one function changed between two stages; ``before`` or ``after`` is empty if it is not there."""
+    """How one function changed between two stages; ``before`` or ``after`` is empty if it is not there.
+
+    Lines that differ only in the names of variables, each always renamed to the same, count as unchanged.
+    """
 
     name: str
     before: str
@@ -267,16 +367,34 @@ class FunctionDiff:
     added: int
     removed: int
 
+    @classmethod
+    def of(cls, name: str, before: str, after: str) -> FunctionDiff:
+        """The difference of two texts."""
+        matching = match_lines(before, after)
+        return cls(name, before, after, matching.added, matching.removed)
+
+    @property
+    def state(self) -> str:
+        """``"changed"``, ``"new"`` or ``"gone"``."""
+        return "changed" if self.before and self.after else "new" if self.after else "gone"
+
 
 @dataclass(frozen=True, repr=False)
-class StageDiff(Record):
-    """Difference of two stages, function by function; unchanged functions are only counted."""
+class StageDiff(Explorable):
+    """Difference of two stages, function by function; unchanged functions are only counted.
+
+    Parameters
+    ----------
+    trace : tvmlab.pipeline.Trace or None
+        Whose stages they are.
+    """
 
     model: str
     before: str
     after: str
     functions: tuple[FunctionDiff, ...]
     unchanged: int
+    trace: Any = field(default=None, repr=False, compare=False)
 
     @property
     def headline(self) -> str:
@@ -308,6 +426,8 @@ class OutputError:
         Bound on `relative` for this output alone, where the verification's own does not fit its dtype.
     both_nan : int
         Elements that are NaN on both sides: equal, and nothing was learnt of them.
+    unit : float
+        One unit in the last place of `peak`; 0 if it is not known.
     """
 
     name: str
@@ -322,11 +442,21 @@ class OutputError:
     non_finite: int
     tolerance: float | None = None
     both_nan: int = 0
+    unit: float = 0.0
 
     @property
     def relative(self) -> float:
         """``max_abs / peak``; 0 where both are 0."""
         return self.max_abs / self.peak if self.peak else self.max_abs
+
+    @property
+    def ulp_of_peak(self) -> float:
+        """``max_abs`` in units in the last place of the largest value; NaN if that unit is not known."""
+        return self.max_abs / self.unit if self.unit else math.nan
+
+    def within(self, tolerance: float) -> bool:
+        """Whether it is within its own tolerance, else within this one, and equal in its NaNs and infinities."""
+        return self.non_finite == 0 and self.relative <= (tolerance if self.tolerance is None else self.tolerance)
 
 
 @dataclass(frozen=True, repr=False)
@@ -366,8 +496,7 @@ class Verification(Record):
 
     def within(self, output: OutputError) -> bool:
         """Whether one output is within its tolerance."""
-        bound = self.tolerance if output.tolerance is None else output.tolerance
-        return output.non_finite == 0 and output.relative <= bound
+        return output.within(self.tolerance)
 
     @property
     def headline(self) -> str:
@@ -384,12 +513,331 @@ class Verification(Record):
 
 
 @dataclass(frozen=True)
+class KernelCheck:
+    """One kernel's outputs against what they should be for the same inputs.
+
+    Parameters
+    ----------
+    kernel : str
+    nodes : tuple of str
+        Labels of the nodes that it computes.
+    outputs : tuple of OutputError
+        Each with its own tolerance; none if the kernel was not run.
+    note : str
+        What else is known of it: that it is the same as before, or where its fault lies.
+    """
+
+    kernel: str
+    nodes: tuple[str, ...]
+    outputs: tuple[OutputError, ...]
+    note: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether every output is within its tolerance."""
+        return all(output.within(0.0) for output in self.outputs)
+
+    @property
+    def worst(self) -> OutputError | None:
+        """The output that is furthest from its oracle, measured by its tolerance."""
+        return max(self.outputs, key=_badness, default=None)
+
+
+def _badness(error: OutputError) -> tuple[bool, bool, float]:
+    return not error.within(0.0), error.non_finite > 0, error.relative / (error.tolerance or 1e-300)
+
+
+def worst_of(checks: Sequence[KernelCheck]) -> KernelCheck | None:
+    """The kernel whose worst output is furthest from its oracle; None if none was run."""
+    run = [check for check in checks if check.outputs]
+    return max(run, key=lambda check: _badness(check.worst), default=None)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class StageCheck:
+    """All kernels of one stage, fed with the values that they should get.
+
+    Parameters
+    ----------
+    name : str
+        The stage.
+    kernels : tuple of KernelCheck
+        In the order in which they run.
+    seconds : float
+    note : str
+        What was compared with what.
+    """
+
+    name: str
+    kernels: tuple[KernelCheck, ...]
+    seconds: float
+    note: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether every kernel is within its tolerance."""
+        return all(check.ok for check in self.kernels)
+
+
+@dataclass(frozen=True, repr=False)
+class Bisection(Record):
+    """The first stage of a model's trace, and the first kernel in it, whose values leave the tolerance.
+
+    Parameters
+    ----------
+    model : str
+    oracle : str
+        Who says what is right before the first stage.
+    stages : tuple of StageCheck
+        Those that were gone through; the last one is wrong, if any is.
+    left : tuple of str
+        Stages after the wrong one, which were not looked at.
+    seconds : float
+    notes : tuple of str
+    """
+
+    model: str
+    oracle: str
+    stages: tuple[StageCheck, ...]
+    left: tuple[str, ...]
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether every kernel of every stage is within its tolerance."""
+        return all(stage.ok for stage in self.stages)
+
+    @property
+    def stage(self) -> str | None:
+        """Name of the first wrong stage; None if all are right."""
+        return next((stage.name for stage in self.stages if not stage.ok), None)
+
+    @property
+    def kernel(self) -> KernelCheck | None:
+        """The first wrong kernel of that stage; None if all are right."""
+        return next((check for stage in self.stages for check in stage.kernels if not check.ok), None)
+
+    @property
+    def headline(self) -> str:
+        check = self.kernel
+        if check is None:
+            most = worst_of([check for stage in self.stages for check in stage.kernels])
+            return f"{self.model}: right in {len(self.stages)} stages{_at_worst(most)}"
+        return (
+            f"{self.model}: {self.stage} is the first stage where values leave the tolerance: "
+            f"kernel {check.kernel} at {_element(check.worst)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        check = self.kernel
+        return {**super().to_dict(), "ok": self.ok, "stage": self.stage, "kernel": check and check.kernel}
+
+
+@dataclass(frozen=True, repr=False)
+class GroupComparison(Record):
+    """Each kernel of a fused module against the unfused kernels of its nodes, on the same inputs.
+
+    Parameters
+    ----------
+    model : str
+    stage : str
+        Whose kernels were run.
+    groups : tuple of KernelCheck
+        In the order in which they run.
+    seconds : float
+    notes : tuple of str
+    """
+
+    model: str
+    stage: str
+    groups: tuple[KernelCheck, ...]
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether every group is within its tolerance."""
+        return all(group.ok for group in self.groups)
+
+    @property
+    def headline(self) -> str:
+        wrong = [group for group in self.groups if not group.ok]
+        if wrong:
+            first = wrong[0]
+            many = f"{len(wrong)} of {len(self.groups)} kernels differ" if len(wrong) > 1 else "a kernel differs"
+            return (
+                f"{self.model} after {self.stage}: {many} from the unfused ones: "
+                f"{first.kernel} at {_element(first.worst)}"
+            )
+        many = f"{len(self.groups)} kernels are" if len(self.groups) != 1 else "1 kernel is"
+        return f"{self.model} after {self.stage}: {many} as the unfused ones{_at_worst(worst_of(self.groups))}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "ok": self.ok}
+
+
+def _at_worst(check: KernelCheck | None) -> str:
+    """How far the furthest kernel is."""
+    error = None if check is None else check.worst
+    if check is None or error is None:
+        return ""
+    far = "equal" if error.max_abs == 0 else f"{error.ulp_of_peak:.3g} ULP of the largest value, in {check.kernel}"
+    return f"; at worst {far}"
+
+
+def _element(error: OutputError | None) -> str:
+    """The worst element of an output, in words."""
+    if error is None:
+        return "an output that cannot be compared"
+    index = ", ".join(map(str, error.index))
+    return f"{error.name} [{index}]: expected {error.expected:.7g}, got {error.got:.7g}"
+
+
+@dataclass(frozen=True)
 class Side:
     """One contender of a timing: every repeat in seconds, in the order of measurement."""
 
     name: str
     seconds: tuple[float, ...]
     note: str = ""
+
+    @property
+    def outliers(self) -> tuple[int, ...]:
+        """Which repeats lie beyond Tukey's fences, 1.5 times the distance of the quartiles from them.
+
+        They are flagged and never removed.
+        """
+        ordered = sorted(self.seconds)
+        low, high = quantile(ordered, 0.25), quantile(ordered, 0.75)
+        reach = 1.5 * (high - low)
+        return tuple(i for i, s in enumerate(self.seconds) if not low - reach <= s <= high + reach)
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """One kernel of a compiled model: what it took, and what it had to do, in one run of the model.
+
+    Parameters
+    ----------
+    name : str
+    calls : int
+        In one run.
+    seconds : tuple of float
+        All its calls in one run together; one number a repeat.
+    read, written : int or None
+        Bytes of inputs and outputs, each element once.  None, as all that follows, if it cannot be counted.
+    around : int or None
+        Bytes of buffers within it that go out to memory and come back.
+    operations : int or None
+        With `functions` weighed.
+    functions : int or None
+        Calls of ``exp``, ``tanh``, ``erf`` and their kin.
+    working_set : int or None
+        Bytes that one call touches.
+    bandwidth : float or None
+        Bytes a second that this machine moves at that working set.
+    roof : float or None
+        Seconds that its bytes take at `bandwidth`, or its operations at the machine's peak, whichever is more.
+    bound : str
+        ``"memory"`` or ``"compute"``: which of the two that is; empty if it is not known.
+    """
+
+    name: str
+    calls: int
+    seconds: tuple[float, ...]
+    read: int | None = None
+    written: int | None = None
+    around: int | None = None
+    operations: int | None = None
+    functions: int | None = None
+    working_set: int | None = None
+    bandwidth: float | None = None
+    roof: float | None = None
+    bound: str = ""
+
+    @property
+    def median(self) -> float:
+        """Seconds of all its calls in one run."""
+        return quantile(sorted(self.seconds), 0.5)
+
+    @property
+    def moved(self) -> int | None:
+        """Bytes, all in all."""
+        if self.read is None or self.written is None or self.around is None:
+            return None
+        return self.read + self.written + self.around
+
+    @property
+    def lost(self) -> float:
+        """Seconds beyond the roof; 0 where that is not known."""
+        return 0.0 if self.roof is None else max(self.median - self.roof, 0.0)
+
+
+@dataclass(frozen=True, repr=False)
+class KernelProfile(Record):
+    """The kernels of a compiled model, timed within its runs, against what the machine can do.
+
+    Parameters
+    ----------
+    kernels : tuple of KernelTime
+        Those that take longest first.
+    peak : float
+        Operations a second: multiply-and-add on registers in float32.
+    bandwidths : mapping of int to float
+        Bytes a second, by the size of the working set in bytes.
+    function_weight : int
+        Operations that a call of ``exp`` and its kin counts as.
+    runs : tuple of float
+        Seconds of whole runs, one number a repeat.
+    """
+
+    model: str
+    kernels: tuple[KernelTime, ...]
+    peak: float
+    bandwidths: Mapping[int, float]
+    function_weight: int
+    threads: int
+    runs: tuple[float, ...]
+
+    @property
+    def run(self) -> float:
+        """Seconds of a whole run whose kernels are timed: the median."""
+        return quantile(sorted(self.runs), 0.5)
+
+    @property
+    def seconds(self) -> float:
+        """Of all kernels in one run."""
+        return sum(kernel.median for kernel in self.kernels)
+
+    @property
+    def counted(self) -> str:
+        """``28 kernels in 41 calls``."""
+        kernels, calls = len(self.kernels), sum(kernel.calls for kernel in self.kernels)
+        more = f" in {calls:,} calls" if calls != kernels else ""
+        return f"{kernels:,} kernel{'s' * (kernels != 1)}{more}"
+
+    def share(self, kernel: KernelTime) -> float:
+        """A kernel's part of the time of all."""
+        return kernel.median / self.seconds if self.seconds else 0.0
+
+    @property
+    def worst(self) -> KernelTime | None:
+        """The kernel that loses most time to its roof; None if no roof is known."""
+        known = [kernel for kernel in self.kernels if kernel.roof is not None]
+        return max(known, key=lambda kernel: kernel.lost, default=None)
+
+    @property
+    def headline(self) -> str:
+        said = f"{self.model}: {self.counted}"
+        worst = self.worst
+        if worst is None or worst.roof is None or not worst.median:
+            return said
+        return f"{said}; worst: {worst.name}, at {worst.roof / worst.median:.0%} of its {worst.bound} roof"
+
+    def to_dict(self) -> dict[str, Any]:
+        worst = self.worst
+        return {**super().to_dict(), "worst": None if worst is None else worst.name}
 
 
 @dataclass(frozen=True, repr=False)
@@ -402,6 +850,8 @@ class Timing(Record):
         The side that ratios are taken against.
     threads : int
         Threads of every side.
+    kernels : KernelProfile or None
+        Of the side ``full``, if it was asked for.
     """
 
     model: str
@@ -410,11 +860,12 @@ class Timing(Record):
     threads: int
     machine: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    kernels: KernelProfile | None = None
 
     def side(self, name: str) -> Side:
-        """The side of that name; KeyError if there is none."""
+        """The side of that name, or of another name for the same; KeyError if there is none."""
         for side in self.sides:
-            if side.name == name:
+            if _SIDES_ALIKE.get(side.name, side.name) == _SIDES_ALIKE.get(name, name):
                 return side
         raise KeyError(f"no side {name!r}; there are {', '.join(s.name for s in self.sides)}")
 
@@ -428,6 +879,9 @@ class Timing(Record):
         medians = [(side.name, quantile(sorted(side.seconds), 0.5) * 1e3) for side in self.sides]
         parts = [f"{name} {ms:,.0f} ms" if ms >= 100 else f"{name} {ms:.3g} ms" for name, ms in medians]
         return f"{self.model}, {self.threads} thread{'s' * (self.threads > 1)}: {', '.join(parts)}"
+
+
+_SIDES_ALIKE = {"unfused": "none", "fused": "fuse", "scheduled": "full", "onnxruntime-all": "onnxruntime"}
 
 
 def quantile(ordered: Sequence[float], q: float) -> float:
@@ -463,6 +917,125 @@ class DoctorReport(Record):
     def headline(self) -> str:
         bad = [f.name for f in self.findings if f.status == "problem"]
         return "all is well" if not bad else f"{len(bad)} problem{'s' * (len(bad) > 1)}: {', '.join(bad)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "ok": self.ok}
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One check of an operator.
+
+    Parameters
+    ----------
+    code : str
+        ``C01`` to ``C20``.
+    title : str
+        What is checked.
+    status : str
+        ``ok``, ``failed``, ``warning`` or ``skipped``.
+    why : str
+        One sentence: what was found, or why it was skipped.
+    mend : str
+        What to write instead.
+    where : str
+        The line of the cell that is at fault.
+    repro : str
+        A cell that shows the failure when it is run.
+    lesson : str
+        The tutorial that explains the check.
+    notes : tuple of str
+        What else was seen.
+    seconds : float
+        How long it took.
+    """
+
+    code: str
+    title: str
+    status: str
+    why: str
+    mend: str = ""
+    where: str = ""
+    repro: str = ""
+    lesson: str = ""
+    notes: tuple[str, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """One combination of dtype, target and kind of shape, and how far the operator came.
+
+    Parameters
+    ----------
+    dtype, target, shape : str
+        ``float16``, ``llvm``, ``symbolic``.
+    status : str
+        ``right`` (values compared), ``runs`` (nothing to compare with), ``compiles`` (no device to run on),
+        ``refused`` (in words), ``no code`` (TVM cannot write any) or ``wrong``.
+    detail : str
+        Why.
+    """
+
+    dtype: str
+    target: str
+    shape: str
+    status: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class CheckReport(Record):
+    """The health certificate of an operator.
+
+    Parameters
+    ----------
+    op : str
+        Name of the operator.
+    results : tuple of CheckResult
+        In the order of their codes.
+    matrix : tuple of MatrixCell
+        What works in which dtype, for which target and kind of shape; empty if that was not asked.
+    quick : bool
+        Whether only the checks that take milliseconds were made.
+    seconds : float
+        How long all took.
+    """
+
+    op: str
+    results: tuple[CheckResult, ...]
+    matrix: tuple[MatrixCell, ...] = ()
+    quick: bool = False
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether no check failed; warnings and skipped checks do not count."""
+        return not self.failed
+
+    @property
+    def failed(self) -> tuple[CheckResult, ...]:
+        """The checks that failed."""
+        return self.of_status("failed")
+
+    def of_status(self, status: str) -> tuple[CheckResult, ...]:
+        """The checks that ended that way."""
+        return tuple(r for r in self.results if r.status == status)
+
+    def __getitem__(self, code: str) -> CheckResult:
+        """The result of one check, by its code; KeyError if it was not made."""
+        for result in self.results:
+            if result.code == code:
+                return result
+        raise KeyError(f"no check {code!r}; there are {', '.join(r.code for r in self.results)}")
+
+    @property
+    def headline(self) -> str:
+        counts = [(status, len(self.of_status(status))) for status in ("ok", "failed", "warning", "skipped")]
+        words = {"ok": "ok", "failed": "failed", "warning": "warnings", "skipped": "skipped"}
+        shown = ", ".join(f"{n} {words[s] if n != 1 else s}" for s, n in counts if n)
+        failures = f": {', '.join(r.code for r in self.failed)}" if self.failed else ""
+        return f"{self.op}: {shown or 'nothing was checked'}{failures}"
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "ok": self.ok}

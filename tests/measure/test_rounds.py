@@ -95,3 +95,11 @@ def test_the_garbage_collector_waits_and_comes_back():
     with pytest.raises(ZeroDivisionError):
         run_rounds({"a": lambda: 1 / 0})
     assert gc.isenabled()
+
+
+def test_the_quickest_call_is_known_apart():
+    rounds = Stage(slow=2.0, fast=0.003).rounds(repeats=2)
+    assert rounds.quickest == pytest.approx({"slow": 2.0, "fast": 0.003})
+    some = rounds.of(["fast", "absent"])
+    assert some.seconds == {"fast": rounds.seconds["fast"]}
+    assert (some.calls, some.quickest) == ({"fast": 4}, {"fast": pytest.approx(0.003)})

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import pytest
 from tvm import relax, te, tirx, topi
 from tvm.tirx import PrimFunc
 
-from tests.measure.interpreter import Interpreter
+
 from tvmlab import pipeline
 from tvmlab.measure.accesses import Unknown, read_accesses
 from tvmlab.measure.work import FUNCTION_WEIGHT, count_work, elements, sizes_of
 from tvmlab.pipeline.inlining import inline_kernel
 from tvmlab.pipeline.schedule import schedule_kernel
 
+Interpreter = runpy.run_path(str(Path(__file__).with_name("interpreter.py")))["Interpreter"]
 F4 = 4
 
 

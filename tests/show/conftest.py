@@ -79,7 +79,7 @@ class Page(HTMLParser):
             assert re.fullmatch(STYLES[name], value), (name, value)
         self.styles.append(style)
         if tag == "img":
-            assert given["src"].startswith("data:image/png;base64,")
+            assert given["src"].startswith(("data:image/png;base64,", "data:image/svg+xml;base64,"))
             assert given["alt"]
             self.images.append(given)
 

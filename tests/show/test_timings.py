@@ -57,3 +57,20 @@ def test_sides_alone(draw):
 )
 def test_ratios_have_three_digits(value, text):
     assert ratio(value) == text
+
+
+def test_repeats_beyond_the_fences_are_counted_and_kept(draw):
+    side = Side("fused", (1.0, 1.0, 1.1, 1.1, 1.05, 9.0, 0.1))
+    assert side.outliers == (5, 6)
+    page, plain = draw(timing(Side("unfused", (4.0,) * 7), side))
+    assert "are circles: fused 2" in page.text
+    assert "which are kept: fused 2" in plain
+    assert UNFUSED.outliers == Side("one", (1.0,)).outliers == ()
+
+
+def test_a_reference_is_a_peer(draw):
+    page, _ = draw(timing(Side("numpy", (2.0,) * 3), Side("composed", (1.0,) * 3), Side("kernel", (0.5,) * 3)))
+    assert page.text.startswith("block: kernel is 4.00 × as fast as numpy")
+    both = timing(UNFUSED, SCHEDULED, Side("onnxruntime-off", (0.4,) * 3), PEER)
+    page, _ = draw(both)
+    assert "0.381 × as fast as onnxruntime-off and 0.100 × as fast as onnxruntime" in page.text

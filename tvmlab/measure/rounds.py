@@ -6,9 +6,9 @@ import gc
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tvmlab.errors import CallError
 
@@ -24,10 +24,23 @@ _LEAST_REPEAT = 0.01  # seconds: faster calls are taken together, since a clock 
 
 @dataclass(frozen=True)
 class Rounds:
-    """Seconds of one call, for each side and round, and how many calls of each side made a repeat."""
+    """Seconds of one call, for each side and round, and how many calls of each side made a repeat.
+
+    `quickest` is the quickest single call while a side was warmed up.
+    """
 
     seconds: Mapping[str, tuple[float, ...]]
     calls: Mapping[str, int]
+    quickest: Mapping[str, float] = field(default_factory=dict)
+
+    def of(self, names: Iterable[str]) -> Rounds:
+        """The same for some of the sides."""
+        kept = set(names)
+        return Rounds(
+            {name: seconds for name, seconds in self.seconds.items() if name in kept},
+            {name: calls for name, calls in self.calls.items() if name in kept},
+            {name: once for name, once in self.quickest.items() if name in kept},
+        )
 
 
 def run_rounds(
@@ -69,11 +82,13 @@ def run_rounds(
     shuffle = random.Random(seed).shuffle  # noqa: S311  no secret depends on it
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     times: dict[str, int] = {}
+    quickest: dict[str, float] = {}
     with _no_garbage():
         started = clock()
         shuffle(order)
         for name in order:
             once, times[name] = _warm_up(calls[name], clock)
+            quickest[name] = once
             # For a slow side, what a first call costs more is little, and a second one much.
             seconds[name].append(once if once >= _SLOW else _repeat(calls[name], times[name], clock))
         spent = clock() - started
@@ -82,7 +97,7 @@ def run_rounds(
             shuffle(order)
             for name in order:
                 seconds[name].append(_repeat(calls[name], times[name], clock))
-    return Rounds({name: tuple(values) for name, values in seconds.items()}, times)
+    return Rounds({name: tuple(values) for name, values in seconds.items()}, times, quickest)
 
 
 def how_many(a_round: float, left: float, repeats: int | None = None) -> int:

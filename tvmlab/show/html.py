@@ -130,10 +130,11 @@ def card(title: object, *body: object, accent: str = palette.LINE) -> Html:
     return tag("div", head, *body, style=f"border-left:4px solid {accent};padding:2px 0 2px 12px;line-height:1.45")
 
 
-def image(png: bytes, alt: str, width: int) -> Html:
-    """A PNG inside the page, on a white card, since a plot has one set of colours for all themes."""
-    data = base64.b64encode(png).decode("ascii")
+def image(data: bytes, alt: str, width: int) -> Html:
+    """A PNG or an SVG inside the page, on a white card, since a plot has one set of colours for all themes."""
+    kind = "svg+xml" if data.startswith(b"<svg") else "png"
+    encoded = base64.b64encode(data).decode("ascii")
     style = f"max-width:100%;background:#FFFFFF;border:1px solid {palette.LINE};border-radius:6px;margin:4px 0"
     return Html(
-        f'<img src="data:image/png;base64,{data}" alt="{escape(alt)}" width="{width}" style="{style}">',
+        f'<img src="data:image/{kind};base64,{encoded}" alt="{escape(alt)}" width="{width}" style="{style}">',
     )

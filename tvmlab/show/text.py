@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-__all__ = ["count", "duration", "plain_table", "power", "size"]
+__all__ = ["count", "duration", "plain_table", "power", "rate", "size"]
 
 
 def duration(seconds: float) -> str:
@@ -25,6 +25,11 @@ def size(number: int) -> str:
             return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1024
     return f"{value:,.1f} GiB"
+
+
+def rate(bytes_a_second: float) -> str:
+    """Three significant digits: ``19.6 GB/s``, ``0.512 GB/s``."""
+    return f"{bytes_a_second / 1e9:.3g} GB/s"
 
 
 def power(value: float) -> str:

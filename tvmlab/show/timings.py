@@ -7,12 +7,14 @@ import io
 from tvmlab.records import Bundle, Side, Timing, picture, quantile
 from tvmlab.show import palette
 from tvmlab.show.html import Html, card, image, join, mono, muted, notes, sentence, table
+from tvmlab.show.kernel_profiles import profile_body, profile_lines
 from tvmlab.show.text import count, duration, plain_table
 
-PEER = "onnxruntime"
+PEERS = ("onnxruntime", "onnxruntime-all", "onnxruntime-off", "numpy")
 _WIDTH = 620
 _HEAD = ("side", "median", "quartiles", "least", "against {}", "quartiles", "")
 _ALIGN = "lrrrrrl"
+_CIRCLE = {"s": 16, "facecolors": "none", "edgecolors": "#222222", "linewidths": 0.8}
 
 
 @picture(Timing)
@@ -31,17 +33,21 @@ def timing(record: Timing) -> Bundle:
         table(head, ([mono(row[0]), *row[1:]] for row in rows), _ALIGN),
         sentence(_explanation(record)),
         notes(record.notes),
+        profile_body(record.kernels) if record.kernels else "",
         sentence(machine),
         accent=palette.SIDES[1],
     )
-    lines = [record.headline, plain_table(head, rows, _ALIGN), *record.notes, machine]
+    kernels = profile_lines(record.kernels) if record.kernels else []
+    table_ = plain_table(head, rows, _ALIGN)
+    beyond = f"repeats beyond Tukey's fences, which are kept: {_beyond(record)}"
+    lines = [record.headline, table_, beyond, *record.notes, *kernels, machine]
     return {"text/plain": "\n".join(lines), "text/html": str(page)}
 
 
 def summary(record: Timing) -> str:
     """What tvmlab reached, against the baseline and against the peer."""
-    ours = [s.name for s in record.sides if s.name not in {record.baseline, PEER}]
-    against = [name for name in (record.baseline, PEER) if any(s.name == name for s in record.sides)]
+    ours = [s.name for s in record.sides if s.name not in {record.baseline, *PEERS}]
+    against = [s.name for s in record.sides if s.name in {record.baseline, *PEERS}]
     if not ours or not against:
         return ", ".join(f"{s.name} {duration(_median(s))}" for s in record.sides) or "nothing timed"
     ratios = " and ".join(f"{ratio(record.ratio(name, ours[-1])[1])} × as fast as {name}" for name in against)
@@ -76,8 +82,13 @@ def _explanation(record: Timing) -> str:
     return (
         f"“against {record.baseline}”: how many times as fast as {record.baseline}; below 1 is slower. It is taken "
         "round by round, since what disturbs a round disturbs all of its sides. "
-        "Quartiles: half of the rounds lie between them."
+        "Quartiles: half of the rounds lie between them. Every repeat is kept and shown; those beyond Tukey's fences "
+        f"(1.5 times the distance of the quartiles from them) are circles: {_beyond(record)}."
     )
+
+
+def _beyond(record: Timing) -> str:
+    return ", ".join(f"{side.name} {len(side.outliers)}" for side in record.sides if side.outliers) or "none"
 
 
 def _alt(record: Timing) -> str:
@@ -127,7 +138,11 @@ def _draw_side(axes: object, record: Timing, side: Side, row: int) -> None:
     axes.plot([middle, middle], [row - 0.34, row + 0.34], color=colour, linewidth=2.2)  # type: ignore[attr-defined]
     # Spread over the row in the order of measurement, so that a drift is seen as a slope.
     heights = [row + 0.24 * (2 * i / max(len(ordered) - 1, 1) - 1) for i in range(len(side.seconds))]
-    axes.scatter(side.seconds, heights, s=9, color="#222222", alpha=0.65, linewidths=0, zorder=3)  # type: ignore[attr-defined]
+    beyond = set(side.outliers)
+    for apart, style in ((False, {"s": 9, "color": "#222222", "linewidths": 0}), (True, _CIRCLE)):
+        chosen = [i for i in range(len(heights)) if (i in beyond) == apart]
+        x, y = [side.seconds[i] for i in chosen], [heights[i] for i in chosen]
+        axes.scatter(x, y, alpha=0.65, zorder=3, **style)  # type: ignore[attr-defined]
     label = duration(middle)
     if side.name != record.baseline:
         label += f"   {ratio(record.ratio(record.baseline, side.name)[1])}×"
