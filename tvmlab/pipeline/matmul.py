@@ -43,6 +43,27 @@ class Matmul:
         return count
 
     @property
+    def tiled_rows(self) -> int | None:
+        """Rows that a tile may be cut from: those of the last axis that has several, since no tile is on two axes."""
+        wide = self._wide_rows
+        return extent_of(wide[-1]) if wide else 1
+
+    @property
+    def rows_on_one_axis(self) -> bool:
+        return len(self._wide_rows) <= 1
+
+    def rows_divide_by(self, height: int) -> bool:
+        """Whether the rows that tiles are cut from make whole tiles, as far as can be told."""
+        from tvm import sym
+
+        wide = self._wide_rows
+        return bool(sym.Analyzer().can_prove_equal(wide[-1].dom.extent % height, 0)) if wide else height == 1
+
+    @property
+    def _wide_rows(self) -> list[Any]:
+        return [axis for axis in self.block.spatial[self.batch : -1] if extent_of(axis) != 1]
+
+    @property
     def columns(self) -> int | None:
         return extent_of(self.block.spatial[-1])
 

@@ -14,6 +14,7 @@ from tvmlab import runtime
 from tvmlab.pipeline.convolution import Convolution, find_convolution, stands_at
 from tvmlab.pipeline.kernel import Block, blocks_of, extent_of
 from tvmlab.pipeline.matmul import Matmul, find_matmul
+from tvmlab.pipeline.register_tiles import register_tile
 from tvmlab.pipeline.widening import Widening, widened
 
 __all__ = ["CONVOLUTION", "PANEL", "Packed", "is_direct", "lanes_for", "pack_kernel"]
@@ -26,7 +27,7 @@ Array = NDArray[Any]
 _IMAGE = 4
 _BYTES = {"float32": 4, "float64": 8}
 _WORTH_A_PANEL = 4  # lanes
-_ROWS = 4  # with fewer, tiles need more columns
+_WORTH_PADDING = 64  # columns: with fewer, padded rows cost more than their tiles gain
 _COLUMNS = 8  # vectors of at least so many
 _FEW_INPUTS = 32
 _WORTH_TWICE = 4  # times as many lanes
@@ -113,9 +114,14 @@ def pack_kernel(function: Any, lanes: tuple[int, ...], constants: tuple[int, ...
         assert again is not None
         found = replace(again, whole=True)
     convolution = None if found is not None and not any(lanes) and is_direct(found) else _packable(found)
-    matmul = None if convolution is not None else _panelled(find_matmul(blocks_of(schedule)))
+    product = None if convolution is not None else find_matmul(blocks_of(schedule))
+    padding = _padding(product)
+    if product is not None and padding:
+        schedule = _padded(schedule, product, padding)
+        product = find_matmul(blocks_of(schedule))
+    matmul = _panelled(product)
     if convolution is None and matmul is None and not any(lanes):
-        return Packed(function)
+        return Packed(schedule.mod["main"])
     try:
         packers: dict[int, Callable[[Array], Array]] = {}
         if matmul is not None:
@@ -141,9 +147,37 @@ def _panel(matmul: Matmul) -> int:
     lanes = lanes_for(matmul.columns or 1, str(matmul.right.buffer.dtype))
     if lanes < _WORTH_A_PANEL:
         return 0
-    blocks = (matmul.columns or 1) // lanes
-    few_rows = matmul.rows is None or matmul.rows < _ROWS
-    return lanes * next(v for v in ((8, 7, 6, 5, 4, 3, 2, 1) if few_rows else (2, 3, 1)) if blocks % v == 0)
+    return lanes * register_tile((matmul.columns or 1) // lanes, matmul.tiled_rows).vectors
+
+
+def _padding(matmul: Matmul | None) -> list[int]:
+    """Of each axis, what its extent should be a multiple of for whole tiles; nothing if there is nothing to gain."""
+    if matmul is None or (matmul.columns or 0) < _WORTH_PADDING:
+        return []
+    lanes, axes = lanes_for(matmul.columns or 1, str(matmul.right.buffer.dtype)), matmul.block.spatial
+    if lanes < _WORTH_A_PANEL or not matmul.rows_on_one_axis or len(axes) < matmul.batch + 2 or matmul.rows == 0:
+        return []
+    height = register_tile((matmul.columns or 1) // lanes, matmul.tiled_rows).height
+    if extent_of(axes[-2]) == 1 or matmul.rows_divide_by(height):
+        return []
+    return [1] * (len(axes) - 2) + [height, 1, 1]
+
+
+def _padded(schedule: Any, matmul: Matmul, padding: list[int]) -> Any:
+    """A schedule in which a product's rows make whole tiles; what is too much is cut off by what follows."""
+    import tvm
+
+    padded = schedule.copy()
+    names = {block.name for block in blocks_of(padded)}
+    try:
+        padded.pad_einsum(matmul.block.rv, padding)
+        position = next(i for i, b in enumerate(blocks_of(padded)) if b.name == matmul.block.name)
+        cut = blocks_of(padded)[position + 1]
+        if cut.name not in names and not _writes_parameter(padded, cut.rv):
+            padded.compute_inline(cut.rv)
+    except tvm.s_tir.ScheduleError:
+        return schedule
+    return padded
 
 
 def _pack_panels(schedule: Any, matmul: Matmul, constants: tuple[int, ...]) -> dict[int, PanelPacker]:

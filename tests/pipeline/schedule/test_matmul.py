@@ -40,7 +40,7 @@ def test_weights_stand_in_panels(check):
         return relax.op.nn.relu(relax.op.matmul(x, relax.const(w)))
 
     said = check(block, {"x": "float32[16, 32]"}, [RANDOM.standard_normal((16, 32)).astype("f4")])
-    assert re.search(r"tile of \d+ rows and 2 vectors of \d+ columns, parallel", said)
+    assert re.search(r"tile of \d+ rows and \d+ vectors of \d+ columns, parallel", said)
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -70,3 +70,44 @@ def test_rows_on_two_axes(check):
         return relax.op.tanh(relax.op.matmul(x, relax.const(w)))
 
     check(block, {"x": "float32[3, 8, 16]"}, [RANDOM.standard_normal((3, 8, 16)).astype("f4")])
+
+
+@QUICK
+@given(
+    rows=st.sampled_from([1, 13, 97, 197]),
+    inner=st.sampled_from([1, 7, 48]),
+    columns=st.sampled_from([64, 96, 80]),
+    batch=st.sampled_from([(), (1,), (2,)]),
+    relu=st.booleans(),
+)
+def test_rows_that_no_tile_divides(check, rows, inner, columns, batch, relu):
+    w = RANDOM.standard_normal((inner, columns)).astype("f4")
+
+    def block(x):
+        y = relax.op.matmul(x, relax.const(w))
+        return relax.op.nn.relu(y) if relu else y
+
+    shape = (*batch, rows, inner)
+    check(block, {"x": f"float32[{', '.join(map(str, shape))}]"}, [RANDOM.standard_normal(shape).astype("f4")])
+
+
+def test_a_prime_number_of_rows_is_padded_to_whole_tiles(check):
+    w = RANDOM.standard_normal((32, 96)).astype("f4")
+
+    def block(x):
+        return relax.op.nn.relu(relax.op.matmul(x, relax.const(w)))
+
+    said = check(block, {"x": "float32[197, 32]"}, [RANDOM.standard_normal((197, 32)).astype("f4")])
+    assert "x_pad: row by row" in said
+    assert "tile of 1 rows" not in said
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4, 30])
+def test_symbolic_rows_get_tiles_of_several(check, rows):
+    w = RANDOM.standard_normal((32, 96)).astype("f4")
+
+    def block(x):
+        return relax.op.nn.relu(relax.op.matmul(x, relax.const(w)))
+
+    said = check(block, {"x": "float32[n, 32]"}, [RANDOM.standard_normal((rows, 32)).astype("f4")])
+    assert "tile of 4 rows" in said

@@ -8,27 +8,40 @@ from tvmlab import runtime
 from tvmlab.pipeline.kernel import Block, extent_of
 from tvmlab.pipeline.matmul import Matmul, find_matmul
 from tvmlab.pipeline.packing import PANEL
-from tvmlab.pipeline.schedule.loops import spatial_and_reductions
+from tvmlab.pipeline.register_tiles import SYMBOLIC_HEIGHT, RegisterTile, register_tile
+from tvmlab.pipeline.schedule.caches import second_level_bytes
+from tvmlab.pipeline.schedule.loops import parallel, spatial_and_reductions
 
 __all__ = ["packed_matmul"]
 
-_CACHED = 1 << 18  # bytes of the left side that are used again for each panel of columns
-_WIDE = 64  # bytes: such a machine has 32 registers, others 16
+_BYTES = {"float32": 4, "float64": 8}
+_ENOUGH_PANELS = 4  # tasks, where rows are no tasks
 
 
 def packed_matmul(schedule: Any, blocks: list[Block]) -> str | None:
     """Accumulate a tile in registers over the whole inner axis, then compute what follows on it, all in parallel."""
     found = find_matmul(blocks)
-    if found is None:
+    size = None if found is None else _BYTES.get(str(found.left.buffer.dtype))
+    if found is None or size is None or found.turned:
         return None
-    size = 4 if str(found.left.buffer.dtype) == "float32" else 8
     lanes = _lanes(found.columns or 1, runtime.vector_bytes() // size)
-    if lanes == 1 or str(found.left.buffer.dtype) not in ("float32", "float64") or found.turned:
+    if lanes == 1:
         return None
     position = next(i for i, b in enumerate(blocks) if b.name == found.block.name)
-    said = [spatial_and_reductions(schedule, [block]) or "" for block in blocks[:position]]
+    said = [_before(schedule, block, lanes) for block in blocks[:position]]
     said.append(_tile(schedule, found, blocks[position + 1 :], lanes, size))
     return "; ".join(said)
+
+
+def _before(schedule: Any, block: Block, lanes: int) -> str:
+    """Rows that are padded are copied in vectors: whether a row is there is asked once for each."""
+    if block.arithmetic or type(schedule.get(block.rv).body.value).__name__ == "TensorLoad":
+        return spatial_and_reductions(schedule, [block]) or ""
+    *rows, last = schedule.get_loops(block.rv)
+    said = parallel(schedule, block, rows)
+    if (extent_of(schedule.get(last)) or 1) % lanes == 0:
+        schedule.vectorize(schedule.split(last, [None, lanes])[1])
+    return ", ".join([f"{block.name}: row by row", *said])
 
 
 def _tile(schedule: Any, matmul: Matmul, after: list[Block], lanes: int, size: int) -> str:
@@ -36,16 +49,12 @@ def _tile(schedule: Any, matmul: Matmul, after: list[Block], lanes: int, size: i
     loops = schedule.get_loops(rv)
     batch, rows, column, inner = loops[: matmul.batch], loops[matmul.batch : -2], loops[-2], loops[-1]
     row = schedule.fuse(*rows) if rows else schedule.add_unit_loop(column)
-    vectors, height = _shape((matmul.columns or 1) // lanes, matmul.rows or 1)
     panel = schedule.get(rv).annotations.get(PANEL)
-    if panel is not None:
-        vectors = int(panel) // lanes
-        height = _height(vectors, matmul.rows or 1)
-    outer_column, vector, lane = schedule.split(column, [None, vectors, lanes])
-    many = max(1, _CACHED // ((matmul.inner or 1) * size * height)) if matmul.rows else 1
-    tiles = (matmul.rows or 1) // height
-    many = max(d for d in range(1, min(many, tiles) + 1) if tiles % d == 0)
-    block_of_rows, middle_row, inner_row = schedule.split(row, [None, many, height])
+    tile = _shape(matmul, lanes, None if panel is None else int(panel) // lanes)
+    outer_column, vector, lane = schedule.split(column, [None, tile.vectors, lanes])
+    panels = (matmul.columns or 1) // (lanes * tile.vectors)
+    together = _together(matmul, tile, size, panels)
+    block_of_rows, middle_row, inner_row = schedule.split(row, [*together, tile.height])
     schedule.reorder(*batch, block_of_rows, outer_column, middle_row, inner, inner_row, vector, lane)
     if len(after) == 1:
         schedule.reverse_compute_at(after[0].rv, middle_row)
@@ -57,7 +66,29 @@ def _tile(schedule: Any, matmul: Matmul, after: list[Block], lanes: int, size: i
     schedule.unroll(inner_row)
     schedule.parallel(schedule.fuse(*batch, block_of_rows, outer_column))
     schedule.decompose_reduction(rv, inner)
-    return f"{matmul.block.name}: tile of {height} rows and {vectors} vectors of {lanes} columns, parallel"
+    return f"{matmul.block.name}: tile of {tile.height} rows and {tile.vectors} vectors of {lanes} columns, parallel"
+
+
+def _shape(matmul: Matmul, lanes: int, vectors: int | None) -> RegisterTile:
+    """The tile; where its height does not divide the rows, the next best that does."""
+    across = (matmul.columns or 1) // lanes
+    rows = matmul.tiled_rows
+    if rows is None and not matmul.rows_divide_by(SYMBOLIC_HEIGHT):
+        rows = 1
+    tile = register_tile(across, rows, vectors)
+    if rows is None or rows % tile.height == 0:
+        return tile
+    height = max(h for h in range(1, tile.height + 1) if rows % h == 0)
+    return RegisterTile(tile.vectors, height)
+
+
+def _together(matmul: Matmul, tile: RegisterTile, size: int, panels: int) -> tuple[int | None, int | None]:
+    """Blocks of rows, and tiles of each: those whose rows stay in the cache while panel after panel meets them."""
+    if matmul.rows is None:
+        return (1, None) if panels >= _ENOUGH_PANELS else (None, 1)
+    tiles = (matmul.rows or 1) // tile.height
+    most = second_level_bytes() // 2 // ((matmul.inner or 1) * size * tile.height)
+    return None, max(d for d in range(1, min(max(most, 1), max(tiles, 1)) + 1) if tiles % d == 0)
 
 
 def _finish(schedule: Any, block: Block, loops: list[Any], lanes: int) -> None:
@@ -80,15 +111,3 @@ def _lanes(columns: int, most: int) -> int:
     while columns % lanes:
         lanes //= 2
     return lanes
-
-
-def _shape(blocks: int, rows: int) -> tuple[int, int]:
-    """Vectors of columns and rows of a tile."""
-    choices = (4, 3, 2, 1) if rows < 4 else (2, 3, 1)
-    vectors = next(v for v in choices if blocks % v == 0)
-    return vectors, _height(vectors, rows)
-
-
-def _height(vectors: int, rows: int) -> int:
-    most = (8 if runtime.vector_bytes() < _WIDE else 16) // vectors
-    return max(d for d in range(1, most + 1) if rows % d == 0)
