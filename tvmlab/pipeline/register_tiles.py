@@ -44,7 +44,7 @@ def register_tile(across: int, rows: int | None, vectors: int | None = None) -> 
         for h in _heights(rows, most)
         if v * h <= most
     ]
-    width, height = max(shapes, key=lambda shape: _worth(*shape, rows), default=(vectors or 1, 1))
+    width, height = max(shapes, key=lambda s: _worth(s[0], s[1], rows), default=(vectors or 1, 1))
     return RegisterTile(width, height)
 
 
