@@ -13,7 +13,23 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["bench", "diff", "doctor", "fuse", "graph", "load", "op", "ops", "run", "trace", "verify"]
+__all__ = [
+    "advise",
+    "bench",
+    "check",
+    "compare",
+    "compare_levels",
+    "diff",
+    "doctor",
+    "fuse",
+    "graph",
+    "load",
+    "op",
+    "ops",
+    "run",
+    "trace",
+    "verify",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,19 +8,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from tvmlab.errors import CheckFailed, LoadError, TvmlabError
 
+if TYPE_CHECKING:
+    from tvmlab.checks import Progress
+    from tvmlab.measure import Advice
     from tvmlab.ops import Op
     from tvmlab.pipeline import Model, Trace
-    from tvmlab.records import DoctorReport, Partition, PartitionDiff, StageDiff, Timing, Verification
+    from tvmlab.records import (
+        Bisection,
+        CheckReport,
+        DoctorReport,
+        GroupComparison,
+        LevelsDiff,
+        Partition,
+        PartitionDiff,
+        StageDiff,
+        Timing,
+        Verification,
+    )
     from tvmlab.touring import Demo
 
 __all__ = [
+    "advise",
     "bench",
+    "check",
     "compare",
+    "compare_levels",
     "define",
     "demo",
     "diff",
@@ -107,10 +124,73 @@ def define(
     TvmlabError
         What is wrong, at the cell's own line; an earlier version then stays live.
     """
-    from tvmlab import ops
+    from tvmlab import checks, ops
 
     parts = ops.read_cell(body, user_namespace=shell_namespace, label=label, first_line=first_line, cache=cache)
-    return ops.define(name, parts)
+    op = ops.define(name, parts)
+    return ops.annotate(op, checks.check_op(op, quick=True))
+
+
+def check(
+    op: Op | str,
+    *,
+    quick: bool = False,
+    only: Sequence[str] | None = None,
+    seed: int = 0,
+    raise_exception: bool = False,
+    progress: Progress | None = None,
+) -> CheckReport:
+    """Check an operator: registration, types, values, dtypes, sizes, fusion, gradient, targets.
+
+    Parameters
+    ----------
+    op : Op or str
+        A live operator or its name; or ``FILE::NAME``, a file that defines it: a module that uses ``tl.op``, a
+        notebook, or the text of one operator cell.
+    quick : bool
+        Only what takes milliseconds, as after every ``%%tvm_op``.
+    only : sequence of str, optional
+        Codes of the checks to make: ``["C05", "C10"]``.
+    seed : int
+        Of the random part of the inputs; the chosen part is always the same.
+    raise_exception : bool
+        Raise `CheckFailed` if a check failed.
+    progress : callable, optional
+        Called before each check with how many are done, how many there are, and what comes.
+
+    Returns
+    -------
+    CheckReport
+        ``.ok``, ``.failed``, and each result by its code: ``report["C10"].why``.
+
+    Raises
+    ------
+    NameRefused
+        No operator of that name is live.
+    CallError
+        A code is none.
+    CheckFailed
+        Asked for, and a check failed: the first one's sentence, line and mend.
+    """
+    from tvmlab import checks, ops, runtime
+
+    runtime.check_seed(seed)
+    report: CheckReport | None = None
+    if isinstance(op, str) and ("::" in op or op.endswith((".py", ".ipynb"))):
+        file, _, wanted = op.partition("::")
+        try:
+            op = checks.op_of_file(Path(file), wanted or None)
+        except LoadError:
+            raise
+        except TvmlabError as error:
+            report = checks.refused_report(wanted or file, error)
+    if report is None:
+        subject = ops.find(op) if isinstance(op, str) else op
+        report = checks.check_op(subject, quick=quick, only=only, seed=seed, progress=progress)
+    if raise_exception and report.failed:
+        first = report.failed[0]
+        raise CheckFailed(f"{report.op} fails {first.code}, {first.title}: {first.why}", first.where, first.mend)
+    return report
 
 
 def load(source: Any, *, name: str | None = None, weights: str | None = None, seed: int = 0) -> Model:
@@ -187,7 +267,9 @@ def _as_model(source: Any) -> Model:
     return source if hasattr(source, "provenance") else load(source)
 
 
-def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "python") -> Trace:
+def trace(
+    model: Model, *, cleanup: str = "tvmlab", engine: str = "python", templates: Sequence[Any] = ()
+) -> Trace:
     """Take a model through every stage to machine code, and keep the module after each.
 
     Parameters
@@ -198,10 +280,12 @@ def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "python") -> T
         Which clean-up comes first.
     engine : {"python", "tvm", "none"}
         Who decides what to fuse.
+    templates : sequence of fusion.Template or str
+        What is matched before the rules decide, for ``"python"``: each match is one kernel.
     """
     from tvmlab import pipeline
 
-    return pipeline.trace(_as_model(model), cleanup=cleanup, engine=engine)
+    return pipeline.trace(_as_model(model), cleanup=cleanup, engine=engine, templates=templates)
 
 
 def fuse(
@@ -234,7 +318,8 @@ def fuse(
     without : sequence of str
         Phases to leave out, such as ``"phase2"``.
     templates : sequence of fusion.Template or str
-        What is matched before the rules decide, for ``level="onnx"``; a string names one that tvmlab ships.
+        What is matched before the rules decide; a string names one that tvmlab ships.  On the level of Relax that is
+        after the clean-up: a BatchNormalization that was folded is no longer there.
 
     Returns
     -------
@@ -265,6 +350,31 @@ def compare(model: Model, *, cleanup: str = "tvmlab") -> PartitionDiff:
     return fuse(model, cleanup=cleanup).diff(fuse(model, engine="tvm", cleanup=cleanup))
 
 
+def compare_levels(model: Model, *, cleanup: str = "tvmlab") -> LevelsDiff:
+    """Why the nodes of an ONNX model are grouped otherwise than its kernels in TVM, node by node and edge by edge.
+
+    Parameters
+    ----------
+    model : Model or path
+        From ONNX.
+    cleanup : {"tvmlab", "tvm", "none"}
+        Which clean-up comes before the kernels.
+
+    Returns
+    -------
+    LevelsDiff
+        ``.nodes`` says of every node what became of it, ``.differences`` why two groups are one on one level alone.
+
+    Raises
+    ------
+    CallError
+        The model does not come from ONNX.
+    """
+    from tvmlab import pipeline
+
+    return pipeline.compare_levels(_as_model(model), cleanup=cleanup)
+
+
 def diff(
     model: Model,
     before: str = "legalize",
@@ -277,18 +387,44 @@ def diff(
     return trace(model, cleanup=cleanup, engine=engine).diff(before, after)
 
 
-def verify(model: Model, **options: Any) -> Verification:
-    """Compare a model's outputs with an oracle that shares none of its code; see `tvmlab.measure.verify`."""
+def verify(model: Model, **options: Any) -> Verification | Bisection | GroupComparison:
+    """Compare a model's outputs with an oracle that shares none of its code; see `tvmlab.measure.verify`.
+
+    ``bisect=True`` names the first stage and kernel that are wrong, ``groups=True`` compares each fused kernel with
+    the unfused ones.
+    """
     from tvmlab import measure
 
     return measure.verify(_as_model(model), **options)
 
 
-def bench(model: Model, **options: Any) -> Timing:
-    """Time a model unfused, fused, scheduled and in onnxruntime, in one interleaved run; see `tvmlab.measure.bench`."""
-    from tvmlab import measure
+def bench(model: Any, **options: Any) -> Timing:
+    """Time a model's builds and onnxruntime, or an operator's forms, interleaved; see `tvmlab.measure.bench`.
 
-    return measure.bench(_as_model(model), **options)
+    Parameters
+    ----------
+    model : Model or what `load` reads, Op or the name of a live operator
+    **options
+        ``sides``, ``repeats``, ``threads``, ``kernels`` …
+    """
+    from tvmlab import measure, ops
+
+    if isinstance(model, str) and model in ops.live_names():
+        model = ops.find(model)
+    return measure.bench(model if isinstance(model, ops.Op) else _as_model(model), **options)
+
+
+def advise(op: str | Op, **options: Any) -> Advice:
+    """Compose or add: do TVM's own operators do what an operator does, and as fast; see `tvmlab.measure.advise`.
+
+    `op` may also be ``FILE::NAME``, as `check` takes it.
+    """
+    from tvmlab import checks, measure
+
+    if isinstance(op, str) and "::" in op:
+        file, _, name = op.rpartition("::")
+        op = checks.op_of_file(Path(file), name or None)
+    return measure.advise(op, **options)
 
 
 def run(model: Model, *inputs: Any) -> Any:

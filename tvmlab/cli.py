@@ -101,19 +101,40 @@ def parser() -> argparse.ArgumentParser:
     fuse.add_argument(
         "--compare", action="store_true", help="both engines on TVM's kernels: do they agree?  Exit code 1 if not"
     )
+    fuse.add_argument("--levels", action="store_true", help="why the two levels are grouped differently")
     fuse.add_argument("--max-depth", type=int, metavar="N", help="another limit of the group size than 256")
     fuse.add_argument(
         "--without", action="append", default=[], metavar="PHASE", help="leave out a phase: phase0, phase1, phase2"
     )
+    check = command("check", _check, "Check an operator: types, values, dtypes, sizes, targets; exit code 1 if not ok.")
+    check.add_argument(
+        "op", metavar="FILE::OP", help="a Python file, notebook or operator cell, and the operator in it"
+    )
+    check.add_argument("--quick", action="store_true", help="only what takes milliseconds")
+    check.add_argument("--only", metavar="CODES", help="only these checks: C05,C10")
+    check.add_argument("--seed", type=int, default=0, help="seed of the random inputs (0)")
+    _add_json(check)
     verify = command(
         "verify", _verify, "Is the compiled model right?  Against unoptimised onnxruntime; exit code 1 if not."
     )
     _add_model(verify)
+    verify.add_argument("--bisect", action="store_true", help="name the first stage and kernel whose values are wrong")
+    verify.add_argument("--groups", action="store_true", help="each fused kernel against the unfused ones")
     bench = command(
         "bench", _bench, "Time a model unfused, fused, scheduled and in onnxruntime, interleaved in one run."
     )
     _add_model(bench)
     bench.add_argument("--threads", type=int, metavar="N", help="threads of every side")
+    bench.add_argument(
+        "--kernels", action="store_true", help="each kernel too: time, bytes, operations, and what bounds it"
+    )
+
+    advise = command("advise", _advise, "Compose or add: do TVM's own operators do the same, and as fast?")
+    advise.add_argument(
+        "op", metavar="FILE::OP", help="an operator in a Python file, which is run: my_ops.py::lab.clamp"
+    )
+    advise.add_argument("--threads", type=int, metavar="N", help="threads of every side")
+    _add_json(advise)
     return top
 
 
@@ -158,6 +179,7 @@ def _fuse(
     level: str | None,
     why: list[str] | None,
     compare: bool,
+    levels: bool,
     max_depth: int | None,
     without: list[str],
 ) -> Any:
@@ -165,6 +187,8 @@ def _fuse(
 
     if compare:
         return api.compare(_load(model, weights, seed))
+    if levels:
+        return api.compare_levels(_load(model, weights, seed))
     level = level or ("relax" if engine == "tvm" else "onnx")
     given = {"engine": engine, "max_depth": max_depth, "without": without}
     options: dict[str, Any] = {name: value for name, value in given.items() if value not in (None, [])}
@@ -176,17 +200,34 @@ def _fuse(
     return 0
 
 
-def _verify(model: Path, weights: str | None, seed: int) -> Any:
+def _check(op: str, quick: bool, only: str | None, seed: int) -> Any:
+    from tvmlab import api, doctoring
+
+    doctoring.require_tvm()
+    return api.check(op, quick=quick, only=None if only is None else only.split(","), seed=seed)
+
+
+def _verify(model: Path, weights: str | None, seed: int, bisect: bool, groups: bool) -> Any:
     from tvmlab import api
 
-    return api.verify(_load(model, weights, seed), seed=seed)
+    given = {name: True for name, asked in {"bisect": bisect, "groups": groups}.items() if asked}
+    return api.verify(_load(model, weights, seed), seed=seed, **given)
 
 
-def _bench(model: Path, weights: str | None, seed: int, threads: int | None) -> Any:
+def _bench(model: Path, weights: str | None, seed: int, threads: int | None, kernels: bool) -> Any:
     from tvmlab import api
 
-    given = {} if threads is None else {"threads": threads}
+    given: dict[str, Any] = {} if threads is None else {"threads": threads}
+    if kernels:
+        given["kernels"] = True
     return api.bench(_load(model, weights, seed), seed=seed, **given)
+
+
+def _advise(op: str, threads: int | None) -> Any:
+    from tvmlab import api, doctoring
+
+    doctoring.require_tvm()
+    return api.advise(op, threads=threads)
 
 
 def _load(model: Path, weights: str | None, seed: int) -> Any:

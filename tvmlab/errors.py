@@ -7,8 +7,11 @@ Every failure a user can cause is a `TvmlabError`.  It renders as three lines, i
 
 from __future__ import annotations
 
+import difflib
+import itertools
 import sys
 import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 __all__ = [
@@ -16,6 +19,7 @@ __all__ = [
     "BackendError",
     "CallError",
     "CellError",
+    "CheckFailed",
     "ComputeError",
     "GraphError",
     "LoadError",
@@ -23,9 +27,30 @@ __all__ = [
     "NameRefused",
     "NoSuchOperator",
     "PipelineError",
+    "RemoteLost",
     "TvmlabError",
     "TypeRuleError",
+    "nearest",
 ]
+
+
+_MOST_WORDS = 100_000  # comparing with more would take too long
+
+
+def nearest(word: object, known: Iterable[str], *, cutoff: float = 0.6, any_case: bool = False) -> str:
+    """The known word nearest to a misspelt one; empty if none is near.
+
+    Parameters
+    ----------
+    cutoff : float
+        How alike they must be, from 0 to 1 (`difflib.get_close_matches`).
+    any_case : bool
+        Whether capitals are no difference.
+    """
+    folded = str.lower if any_case else str
+    by_word = {folded(each): each for each in itertools.islice(known, _MOST_WORDS)}
+    close = difflib.get_close_matches(folded(str(word)), by_word, n=1, cutoff=cutoff)
+    return by_word[close[0]] if close else ""
 
 
 @dataclass(frozen=True)
@@ -157,5 +182,21 @@ class PipelineError(TvmlabError):
     """A stage from a model to machine code fails."""
 
 
+class CheckFailed(TvmlabError):
+    """An operator failed a check."""
+
+
 class BackendError(TvmlabError):
     """The installation is at fault: a bad pair of versions, a missing package or target."""
+
+
+class RemoteLost(TvmlabError):
+    """A remote device cannot be reached, or went away.
+
+    Attributes
+    ----------
+    partial : Timing or None
+        What had been measured before, round by round.
+    """
+
+    partial: object = None

@@ -682,8 +682,9 @@ def _at_worst(check: KernelCheck | None) -> str:
     error = None if check is None else check.worst
     if check is None or error is None:
         return ""
-    far = "equal" if error.max_abs == 0 else f"{error.ulp_of_peak:.3g} ULP of the largest value, in {check.kernel}"
-    return f"; at worst {far}"
+    if error.max_abs == 0:
+        return "; all values are equal"
+    return f"; at worst {error.ulp_of_peak:.3g} ULP of the largest value, in {check.kernel}"
 
 
 def _element(error: OutputError | None) -> str:

@@ -27,7 +27,8 @@ from traitlets import Bool, Int
 from tvmlab.errors import TvmlabError
 from tvmlab.magics import backend, cell
 from tvmlab.magics.errors import TvmlabUsageError
-from tvmlab.magics.options import identifier, node_and_kind, parse
+from tvmlab.magics.options import codes, identifier, node_and_kind, parse
+from tvmlab.magics.progress import Progress
 from tvmlab.magics.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -49,7 +50,11 @@ CLEANUP = argument(
 )
 ENGINE = argument("--engine", choices=("python", "tvm", "none"), help="Who decides what is fused.")
 STAGES = ("import", "legalize", "annotate", "fuse", "inline", "schedule", "build")
-SIDES = ("unfused", "fused", "scheduled", "onnxruntime")
+DEFAULT_SIDES = ("unfused", "fused", "scheduled", "onnxruntime")
+SIDES = (
+    *("none", "fuse", "fuse+inline", "full", "onnxruntime", "onnxruntime-off"),
+    *("unfused", "fused", "scheduled", "onnxruntime-all"),
+)
 DISPLAY = (
     argument("-q", "--quiet", action="store_true", help="Show nothing."),
     argument("-v", "--var", type=identifier, metavar="VAR", help="Keep the result in the variable VAR."),
@@ -165,6 +170,24 @@ class Tvmlab(Magics):
         """
         return backend.api().define(name, body, **self._cell(body))
 
+    @command(
+        argument("op", metavar="OP", help="A live operator: namespace.name; or FILE::NAME."),
+        argument("--quick", action="store_true", help="Only what takes milliseconds."),
+        argument("--only", type=codes, metavar="CODES", help="Only these checks: C05,C10."),
+        argument("--raise", dest="raise_exception", action="store_true", help="Raise an error if a check fails."),
+        SEED,
+    )
+    def tvm_check(self, op: str, **options: Any) -> Any:
+        """Check an operator: types, values, dtypes, sizes, fusion, gradient, targets.
+
+        Every check has a code, C01 to C20; a failure comes with the line at fault, a mend, and a cell that shows it.
+        """
+        progress = Progress(f"checking {op}")
+        try:
+            return backend.api().check(op, progress=progress, **options)
+        finally:
+            progress.end()
+
     @command(argument("name", type=identifier, metavar="NAME", help="The variable for the model."), on_cell=True)
     def tvm_graph(self, body: str, name: str) -> Any:
         """Make a model of a Python function over operators.
@@ -218,11 +241,20 @@ class Tvmlab(Magics):
             dest="templates",
             action="append",
             metavar="NAME",
-            help="A shipped template that is matched first, such as conv_bn_relu; with --level onnx.",
+            help="A shipped template that is matched first, such as conv_bn_relu.",
+        ),
+        argument(
+            "--levels",
+            action="store_true",
+            help="Show instead why the model's own nodes are grouped otherwise than TVM's kernels.",
         ),
     )
     def tvm_fuse(self, model: Any, **options: Any) -> Any:
         """Fuse a model: which operators share a kernel, before and after."""
+        if options.pop("levels", False):
+            if set(options) - {"cleanup"}:
+                raise TvmlabUsageError("%tvm_fuse: --levels goes with --cleanup alone", None, "leave the others out")
+            return backend.api().compare_levels(model, **options)
         if "kinds" in options:
             options["kinds"] = dict(options["kinds"])
         return backend.api().fuse(model, **options)
@@ -253,6 +285,10 @@ class Tvmlab(Magics):
         ),
         SEED,
         argument("--tolerance", type=float, metavar="X", help="Largest difference, over the largest value."),
+        argument(
+            "--bisect", action="store_true", help="Name the first stage and kernel whose values are wrong instead."
+        ),
+        argument("--groups", action="store_true", help="Compare each fused kernel with the unfused ones instead."),
     )
     def tvm_verify(self, model: Any, **options: Any) -> Any:
         """Compare a model's outputs with those of onnxruntime, on random inputs."""
@@ -265,12 +301,17 @@ class Tvmlab(Magics):
             nargs="+",
             choices=SIDES,
             metavar="SIDE",
-            help=f"What is timed, of {', '.join(SIDES)}; all if not given.",
+            help=f"What is timed, of {', '.join(SIDES)}; {', '.join(DEFAULT_SIDES)} if not given.",
         ),
         argument("--repeats", type=int, metavar="N", help="Rounds; every side runs once in each."),
         argument("--threads", type=int, metavar="N", help="Threads of every side."),
         argument(
             "--budget", type=float, metavar="SECONDS", help="How long the rounds may take, if --repeats is not given."
+        ),
+        argument(
+            "--kernels",
+            action="store_true",
+            help="Each kernel of the full build too: time, bytes, operations, and what bounds it.",
         ),
         SEED,
     )

@@ -14,7 +14,7 @@ from IPython.core.error import UsageError
 from tvmlab.errors import Location
 from tvmlab.magics.errors import TvmlabUsageError, nearest
 
-__all__ = ["flags", "identifier", "node_and_kind", "parse", "words"]
+__all__ = ["codes", "flags", "identifier", "node_and_kind", "parse", "words"]
 
 Where = Callable[[str], Location | None]
 
@@ -34,6 +34,11 @@ def node_and_kind(text: str) -> tuple[str, str]:
     if not (node and equals and kind):
         raise argparse.ArgumentTypeError(f"{text!r} is not NODE=KIND")
     return node, kind
+
+
+def codes(text: str) -> list[str]:
+    """The type of an option that names checks: ``C05,C10``."""
+    return [code.strip() for code in text.split(",") if code.strip()]
 
 
 def flags(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:

@@ -18,6 +18,7 @@ from tvmlab.ops.naming import did_you_mean
 from tvmlab.ops.op import Op
 from tvmlab.ops.registry import (
     Namespace,
+    annotate,
     attributes_of,
     define,
     find,
@@ -41,6 +42,7 @@ __all__ = [
     "OpSpec",
     "Parts",
     "Schema",
+    "annotate",
     "attributes_of",
     "define",
     "find",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import difflib
 import hashlib
 import inspect
 import linecache
@@ -21,7 +20,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from tvmlab.diagnosis import mend_of
-from tvmlab.errors import CellError, Location
+from tvmlab.errors import CellError, Location, nearest
 from tvmlab.ops.naming import did_you_mean
 from tvmlab.ops.source import Source, source_of
 
@@ -212,12 +211,12 @@ def _failed_to_run(error: BaseException, source: Source, namespace: Mapping[str,
 
 def _refuse_misspelt(bound: set[str], values: Mapping[str, Any], source: Source) -> None:
     for name in sorted(bound - set(values)):
-        close = difflib.get_close_matches(name, [p for p in PARTS if p not in values], n=1, cutoff=0.8)
+        close = nearest(name, [p for p in PARTS if p not in values], cutoff=0.8)
         if close and not _is_used(source, name):
             raise CellError(
                 f"{name!r} is not a part of an operator, and nothing uses it",
                 where=source.of_name(name),
-                mend=f"did you mean {close[0]!r}?",
+                mend=f"did you mean {close!r}?",
             )
 
 

@@ -182,20 +182,32 @@ Inputs = tuple[tuple[TensorType, ...], dict[str, Any]]
 
 def _candidates(spec: OpSpec) -> Iterator[tuple[str, Iterable[Inputs]]]:
     if spec.examples:
-        yield "given", [_declared_example(spec, e) for e in spec.examples]
+        yield "given", declared_examples(spec)
         return
     for dtype in ("float32", "int32"):
         yield (
             dtype,
             (
                 (tuple(_tensor_type(s, dtype) for s in shapes), attributes)
-                for shapes in _shapes_for(spec)
+                for shapes in shapes_for(spec)
                 for attributes in _attribute_guesses(spec)
             ),
         )
 
 
-def _shapes_for(spec: OpSpec) -> Sequence[tuple[tuple[int, ...], ...]]:
+def declared_examples(spec: OpSpec) -> list[Inputs]:
+    """Types and attributes of the cell's own ``examples``.
+
+    Raises
+    ------
+    CellError
+        If one names no inputs.
+    """
+    return [_declared_example(spec, example) for example in spec.examples]
+
+
+def shapes_for(spec: OpSpec) -> Sequence[tuple[tuple[int, ...], ...]]:
+    """Shapes of the inputs to try, the likeliest first."""
     count = len(spec.tensors)
     if spec.variadic:
         return tuple(tuple([shape] * (count + 2)) for shape in ((2, 3), (4,), (2, 3, 4)))
@@ -396,4 +408,4 @@ def check_lowering(spec: OpSpec, binding: Binding, example: Example) -> None:
         )
 
 
-__all__ = ["Examination", "Example", "check_lowering", "examine", "find_example"]
+__all__ = ["Examination", "Example", "check_lowering", "declared_examples", "examine", "find_example", "shapes_for"]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import keyword
 from collections.abc import Iterable
 from typing import Any
 
-from tvmlab.errors import NameRefused
+from tvmlab.errors import NameRefused, nearest
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``"did you mean 'slope'?"``, or the names there are, or an empty string if there are none."""
     names = sorted(set(known))
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {close[0]!r}?"
+    if close := nearest(name, names):
+        return f"did you mean {close!r}?"
     return f"there are: {', '.join(names[:12])}{' …' if len(names) > 12 else ''}" if names else ""
 
 

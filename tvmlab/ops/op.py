@@ -19,7 +19,7 @@ from tvmlab.ops.crossing import original
 from tvmlab.ops.guards import Examination
 from tvmlab.ops.source import caller
 from tvmlab.ops.spec import OpSpec
-from tvmlab.records import Record
+from tvmlab.records import CheckReport, Record
 from tvmlab.runtime import Executable, compile_module, quiet
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Op(Record):
 
     spec: OpSpec
     examination: Examination = field(repr=False)
+    quick_check: CheckReport | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -129,10 +130,10 @@ class Op(Record):
         try:
             # 0.0 equals -0.0, and False equals 0; as text they differ.
             given = tuple((name, value or repr(value)) for name, value in attributes.items())
-            key = (self, given, *[(a.shape, a.dtype) for a in arrays])
+            key = (self.spec, given, *[(a.shape, a.dtype) for a in arrays])
             kernel = _kernels.get(key)
         except TypeError:  # an attribute is a list or a dict
-            key = (self, _frozen(attributes), *[(a.shape, a.dtype) for a in arrays])
+            key = (self.spec, _frozen(attributes), *[(a.shape, a.dtype) for a in arrays])
             kernel = _kernels.get(key)
         if kernel is None:
             self.spec.check_count(len(arrays))

@@ -27,12 +27,12 @@ def const_like(value: float, like: Any) -> Any:
     ----------
     value : float or int
         The number.
-    like : te.Tensor or tirx expression
+    like : te.Tensor, tirx expression or Relax tensor
         Whose dtype it takes.
 
     Returns
     -------
-    tirx.Expr
+    tirx.Expr, or relax.Constant if `like` is a Relax tensor, as in a gradient
 
     Raises
     ------
@@ -48,4 +48,6 @@ def const_like(value: float, like: Any) -> Any:
         dtype = like.ty.dtype if hasattr(like.ty, "dtype") else like.ty
     if "int" in str(dtype) and value != int(value):
         raise ValueError(f"{value} is no {dtype}")
+    if isinstance(getattr(like, "ty", None), TensorType):
+        return relax.const(value, str(dtype))
     return tirx.const(value, str(dtype))

@@ -9,6 +9,7 @@ before it changes nothing that an earlier version needs.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,10 +25,11 @@ from tvmlab.ops.attributes import as_python, build_schema, read_attributes
 from tvmlab.ops.binding import Binding, bind, require_all, require_tensors
 from tvmlab.ops.cell import LOWERING, Parts
 from tvmlab.ops.crossing import called_by_tvm
+from tvmlab.ops.gradients import require_upstream, run_gradient
 from tvmlab.ops.guards import examine
 from tvmlab.ops.naming import did_you_mean, split_name
 from tvmlab.ops.op import Op
-from tvmlab.ops.source import caller
+from tvmlab.ops.source import Source, caller
 from tvmlab.ops.spec import OpSpec
 from tvmlab.runtime import quiet
 
@@ -104,7 +106,7 @@ def read_spec(name: str, parts: Parts) -> OpSpec:
         compute=compute,
         type_rule=others.get("type_rule"),
         reference=others.get("reference"),
-        gradient=_function(values, "gradient", parts),
+        gradient=_gradient(values, compute, names, source),
         schedule=_function(values, "schedule", parts),
         lowerings={part.removeprefix(LOWERING): b for part, b in others.items() if part.startswith(LOWERING)},
         pattern=_pattern(values.get("pattern"), parts),
@@ -159,6 +161,7 @@ def hook(op: Op) -> None:
     tvm_api.set_op_hook(registered, "FInferType", infer_type)
     tvm_api.set_op_hook(registered, "FValidate", validate)
     tvm_api.set_op_hook(registered, "FLegalize", legalize)
+    tvm_api.set_op_hook(registered, "FPrimalGradient", differentiate)
     _hooked.add(op.full_name)
 
 
@@ -185,6 +188,20 @@ def publish_script_name(op: Op) -> None:
 
 
 STEPS: tuple[Callable[[Op], None], ...] = (claim, hook, describe, publish_compute, publish_script_name)
+
+
+def annotate(op: Op, report: Any) -> Op:
+    """The operator with the report of its quick check, which its card then shows; it takes the place of the live one.
+
+    Parameters
+    ----------
+    op : Op
+    report : CheckReport
+    """
+    annotated = dataclasses.replace(op, quick_check=report)
+    if _live.get(op.name) is op:
+        _live[op.name] = annotated
+    return annotated
 
 
 def find(name: str) -> Op:
@@ -328,6 +345,13 @@ def legalize(builder: Any, call: Any) -> Any:
     return relax.call_tir(builder.add_func(function, spec.kernel_name), args, result)
 
 
+@called_by_tvm
+def differentiate(_variable: Any, call: Any, upstream: Any, builder: Any) -> Any:
+    """FPrimalGradient of every live operator."""
+    spec = _spec_of_ours(call)
+    return run_gradient(spec, builder, upstream, list(call.args), spec.schema.values(call.attrs))
+
+
 def _flat(builder: Any, result: Any) -> Any:
     """Emit what is nested, since a nested call has no type before it is bound."""
     return builder.normalize(result) if not isinstance(result, relax.Call) else builder.emit(result)
@@ -417,6 +441,14 @@ def _function(values: Mapping[str, Any], part: str, parts: Parts) -> Any:
             mend=f"write def {part}(…):",
         )
     return value
+
+
+def _gradient(values: Mapping[str, Any], compute: Binding, names: Sequence[str], source: Source) -> Binding | None:
+    if values.get("gradient") is None:
+        return None
+    binding = bind("gradient", values["gradient"], names, source)
+    require_upstream(binding, compute, source)
+    return binding
 
 
 def _pattern(value: Any, parts: Parts) -> int | None:

@@ -31,7 +31,9 @@ class OpSpec(Record):
         None: the type is derived from `compute`.
     reference : Binding or None
         From NumPy arrays to NumPy arrays: what the operator should be.
-    gradient, schedule : callable or None
+    gradient : Binding or None
+        From the gradient of the output, then the tensors, to one Relax expression a tensor.
+    schedule : callable or None
         As declared.
     lowerings : mapping of str to Binding
         ``lower_for_<target>`` by kind of target.
@@ -51,7 +53,7 @@ class OpSpec(Record):
     compute: Binding = field(repr=False)
     type_rule: Binding | None = field(repr=False)
     reference: Binding | None = field(repr=False)
-    gradient: Callable[..., Any] | None = field(repr=False)
+    gradient: Binding | None = field(repr=False)
     schedule: Callable[..., Any] | None = field(repr=False)
     lowerings: Mapping[str, Binding] = field(repr=False)
     pattern: int | None

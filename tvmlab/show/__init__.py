@@ -5,6 +5,36 @@ Importing this room registers the pictures; `tvmlab.records` imports it when a r
 
 from __future__ import annotations
 
-from tvmlab.show import cards, diffs, doctors, models, partitions, timings, traces, verifications
+from tvmlab.show import (
+    advices,
+    bisections,
+    cards,
+    checks,
+    diffs,
+    doctors,
+    kernel_profiles,
+    levels,
+    models,
+    partitions,
+    stage_explorer,
+    timings,
+    traces,
+    verifications,
+)
 
-__all__ = ["cards", "diffs", "doctors", "models", "partitions", "timings", "traces", "verifications"]
+__all__ = [
+    "advices",
+    "bisections",
+    "cards",
+    "checks",
+    "diffs",
+    "doctors",
+    "kernel_profiles",
+    "levels",
+    "models",
+    "partitions",
+    "stage_explorer",
+    "timings",
+    "traces",
+    "verifications",
+]

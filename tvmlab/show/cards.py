@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tvmlab.records import Bundle, picture
-from tvmlab.show import code, palette
+from tvmlab.show import checks, code, palette
 from tvmlab.show.html import Html, card, chip, columns, details, join, mono, muted, notes, table, tag
 from tvmlab.show.text import plain_table
 
@@ -17,8 +17,14 @@ _STATUS = {"set": ("✓ set", palette.GOOD), "derived": ("derived", palette.SIDE
 
 @picture("Op")
 def op(record: Op) -> Bundle:
-    """An operator is shown by its card."""
-    return op_card(record.card())
+    """An operator is shown by its card, and what its quick check has to say under it."""
+    shown = op_card(record.card())
+    if record.quick_check is None:
+        return shown
+    return {
+        "text/plain": "\n".join([shown["text/plain"], "", *checks.brief_text(record.quick_check)]),
+        "text/html": shown["text/html"] + str(checks.brief(record.quick_check)),
+    }
 
 
 @picture("OpCard")

@@ -22,3 +22,9 @@ def reference(x, bias, axis):
     shape = [1] * x.ndim
     shape[axis] = -1
     return x + bias.reshape(shape)
+
+
+def gradient(dy, x, bias, axis):
+    (channels,) = rules.normalize_axes(axis, x.ty.ndim)
+    others = [a for a in range(x.ty.ndim) if a != channels]
+    return dy, relax.op.sum(dy, axis=others) if others else dy

@@ -48,3 +48,24 @@ def reference(x, w, stride, padding):
     padded = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], axis=(2, 3))[:, :, ::stride, ::stride]
     return np.einsum("bcyzij,cij->bcyz", windows, w[:, 0]).astype(x.dtype)
+
+
+def gradient(dy, x, w, stride, padding):
+    kh, kw = int(w.ty.shape[2]), int(w.ty.shape[3])
+    *_, height, width = x.ty.shape
+    *_, rows, columns = dy.ty.shape
+    # rows and columns of x that no window reaches, and the result of a transposed convolution therefore lacks
+    extra = [int(height) + 2 * padding - kh - (int(rows) - 1) * stride, int(width) + 2 * padding - kw]
+    extra[1] -= (int(columns) - 1) * stride
+    dx = relax.op.nn.conv2d_transpose(
+        dy, w, strides=[stride] * 2, padding=[padding] * 2, output_padding=extra, groups=int(x.ty.shape[1])
+    )
+    padded = relax.op.nn.pad(x, [0, 0, 0, 0, padding, padding, padding, padding])
+
+    def tap(i, j):
+        end = [i + (int(rows) - 1) * stride + 1, j + (int(columns) - 1) * stride + 1]
+        seen = relax.op.strided_slice(padded, axes=[2, 3], begin=[i, j], end=end, strides=[stride, stride])
+        return relax.op.sum(relax.op.multiply(seen, dy), axis=[0, 2, 3])
+
+    taps = relax.op.stack([tap(i, j) for i in range(kh) for j in range(kw)], axis=1)
+    return dx, relax.op.reshape(taps, w.ty.shape)

@@ -26,3 +26,10 @@ def compute(x, lower, upper, slope):
 
 def reference(x, lower, upper, slope):
     return np.clip(x, lower, upper) + slope * np.minimum(x - lower, 0)
+
+
+def gradient(dy, x, lower, upper, slope):
+    lo, hi, leak, one, zero = (const_like(v, x) for v in (lower, upper, slope, 1, 0))
+    inside = relax.op.logical_and(relax.op.greater(x, lo), relax.op.less(x, hi))
+    below = relax.op.where(relax.op.less_equal(x, lo), leak, zero)
+    return relax.op.multiply(dy, relax.op.where(inside, one, below))

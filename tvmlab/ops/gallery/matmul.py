@@ -16,3 +16,7 @@ def compute(a, b):
 
 def reference(a, b):
     return np.matmul(a, b)
+
+
+def gradient(dy, a, b):
+    return relax.op.matmul(dy, relax.op.permute_dims(b)), relax.op.matmul(relax.op.permute_dims(a), dy)

@@ -16,3 +16,10 @@ def compute(x):
 def reference(x):
     power = np.exp(x - x.max(axis=-1, keepdims=True))
     return power / power.sum(axis=-1, keepdims=True)
+
+
+def gradient(dy, x):
+    y = relax.op.nn.softmax(x, axis=-1)
+    weighted = relax.op.multiply(dy, y)
+    total = relax.op.sum(weighted, axis=-1, keepdims=True)
+    return relax.op.subtract(weighted, relax.op.multiply(y, total))

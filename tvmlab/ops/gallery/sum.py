@@ -26,3 +26,10 @@ def compute(x, axis, keepdims):
 
 def reference(x, axis, keepdims):
     return np.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+
+
+def gradient(dy, x, axis, keepdims):
+    summed = rules.normalize_axes(axis, x.ty.ndim)
+    if not keepdims and summed:
+        dy = relax.op.expand_dims(dy, sorted(summed))
+    return relax.op.broadcast_to(dy, x.ty.shape)

@@ -9,3 +9,9 @@ def compute(x):
 
 def reference(x):
     return x / (1 + np.exp(-x))
+
+
+def gradient(dy, x):
+    s = relax.op.sigmoid(x)
+    slope = relax.op.multiply(s, const_like(1, x) + x * (const_like(1, x) - s))
+    return relax.op.multiply(dy, slope)

@@ -1,0 +1,94 @@
+"""C05: the type rule promises what compute makes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from tvm import tirx
+from tvm.relax import TensorType
+
+from tvmlab.checks import variants
+from tvmlab.checks.outcome import Outcome, failed, ok, skipped
+from tvmlab.checks.subject import Configuration, Refused, Subject
+from tvmlab.errors import TvmlabError
+from tvmlab.ops import lowering
+
+_DTYPES = ("float32", "float16", "float64", "int32", "int8", "uint8", "bool")
+
+
+def run(subject: Subject) -> Outcome:
+    """Compare shape, dtype and number of outputs over attributes, shapes, dtypes and symbolic sizes."""
+    spec = subject.spec
+    if spec.type_rule is None:
+        return ok("there is no type_rule: the type is derived from compute, and cannot disagree")
+    tried = 0
+    for configuration in _configurations(subject):
+        try:
+            subject.prepare(configuration)
+        except Refused:
+            continue
+        except TvmlabError as error:
+            return failed(error.what, error.mend, error.where, _repro(subject, configuration))
+        tried += 1
+    if not tried:
+        return skipped("it took none of the inputs that were tried")
+    symbolic = 0
+    for configuration in itertools.islice(_accepted(subject), 3 if subject.quick else 12):
+        for open_axes in (_all_open, _first_open):
+            types = open_axes(configuration)
+            try:
+                declared = lowering.run_type_rule(spec, types, configuration.attributes)
+                computed = lowering.lower(spec, types, configuration.attributes).type
+            except TvmlabError:
+                continue
+            if not lowering.agree(declared, computed):
+                found = lowering.disagreement(spec, types, declared, computed)
+                return failed(found.what, found.mend, found.where, _repro(subject, configuration))
+            symbolic += 1
+    return ok(f"rule and compute agree on {tried} combinations of attributes, shapes and dtypes, {symbolic} symbolic")
+
+
+def _configurations(subject: Subject) -> Iterator[Configuration]:
+    limit = 12 if subject.quick else 60
+    found = variants.configurations(subject, limit)
+    yield from found
+    if not subject.quick:
+        for configuration in found[:4]:
+            yield from (configuration.with_dtype(dtype) for dtype in _DTYPES)
+
+
+def _accepted(subject: Subject) -> Iterator[Configuration]:
+    """Configurations of different attributes, at sizes that are not zero."""
+    seen = set()
+    for configuration in variants.configurations(subject, 40):
+        key = repr(sorted(configuration.attributes.items()))
+        if key not in seen and all(d for s in configuration.shapes for d in s):
+            seen.add(key)
+            yield configuration
+
+
+def _all_open(configuration: Configuration) -> list[TensorType]:
+    """A symbol for each size; equal sizes have one symbol, 1 stays."""
+    symbols: dict[int, tirx.Var] = {}
+    made = []
+    for shape, dtype in zip(configuration.shapes, configuration.dtypes, strict=True):
+        dims = [1 if d == 1 else symbols.setdefault(d, tirx.Var(f"n{d}", "int64")) for d in shape]
+        made.append(TensorType(dims, dtype))
+    return made
+
+
+def _first_open(configuration: Configuration) -> list[TensorType]:
+    """A symbol for the first size alone, wherever it is."""
+    sizes = [d for shape in configuration.shapes for d in shape if d > 1]
+    first, symbol = next(iter(sizes), None), tirx.Var("n", "int64")
+    return [
+        TensorType([symbol if d == first else d for d in shape], dtype)
+        for shape, dtype in zip(configuration.shapes, configuration.dtypes, strict=True)
+    ]
+
+
+def _repro(subject: Subject, configuration: Configuration) -> str:
+    from tvmlab.checks.repro import call_cell
+
+    return call_cell(subject.op, configuration)

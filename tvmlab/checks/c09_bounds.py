@@ -1,0 +1,77 @@
+"""C09: it reads inside its inputs and divides by no zero, at every size and attribute that it accepts."""
+
+from __future__ import annotations
+
+from tvmlab.checks import variants
+from tvmlab.checks.inputs import rounds
+from tvmlab.checks.outcome import Outcome, failed, failed_by, ok, warning
+from tvmlab.checks.repro import call_cell
+from tvmlab.checks.subject import Configuration, Refused, Subject
+from tvmlab.checks.walking import data_reads
+from tvmlab.errors import TvmlabError
+from tvmlab.ops import bounds, lowering
+from tvmlab.ops.evaluate import NotEvaluable
+
+
+def run(subject: Subject) -> Outcome:
+    """Prove every read, or try it out; then look at what depends on data."""
+    proved = tried = 0
+    hazard = ""
+    for configuration in variants.configurations(subject, 10 if subject.quick else 48):
+        try:
+            prepared = subject.prepare(configuration)
+        except (Refused, TvmlabError):
+            continue
+        unproved = bounds.unproved_reads(prepared.outputs)
+        proved += not unproved
+        if unproved:
+            try:
+                read = bounds.first_read_outside(prepared.outputs)
+            except NotEvaluable:
+                read = None
+            else:
+                tried += 1
+            if read is not None:
+                return _outside(subject, configuration, read)
+            if not subject.quick:
+                try:
+                    lowered = lowering.lower(subject.spec, configuration.types, configuration.attributes)
+                    lowering.check_kernel(subject.spec, lowered)
+                except TvmlabError as error:
+                    return failed_by(error, call_cell(subject.op, configuration))
+        for each in rounds(subject, prepared, 3):
+            try:
+                found = prepared.evaluate(each.arrays).hazards
+            except NotEvaluable:
+                break
+            hazard = hazard or next(iter(found), "")
+    by_data = data_reads(subject.prepare(subject.base))
+    if by_data:
+        return warning(
+            f"it reads {by_data[0]} where its data says; a number outside would read foreign memory or end the process",
+            "keep the index inside: tirx.max(0, tirx.min(index, size - 1))",
+            lowering.location_of_compute(subject.spec),
+        )
+    if hazard:
+        return warning(
+            f"on some inputs {hazard}, which ends the process",
+            "guard the divisor: tirx.if_then_else(d == 0, 1, d)",
+            lowering.location_of_compute(subject.spec),
+        )
+    how = f"{proved} kernels of different sizes and attributes are proved to read inside"
+    return ok(f"{how}, {tried} were tried out at every element" if tried else how)
+
+
+def _outside(subject: Subject, configuration: Configuration, read: bounds.Read) -> Outcome:
+    return failed(
+        f"for {configuration}{_given(configuration)} it reads {read.tensor} at {read.value} on axis {read.axis}, "
+        f"whose size is {read.size}",
+        f"guard the read: tirx.if_then_else(tirx.all({read.index} >= 0, {read.index} < {read.size}), …, "
+        f"const_like(0, {read.tensor}))",
+        lowering.location_of_compute(subject.spec),
+        call_cell(subject.op, configuration),
+    )
+
+
+def _given(configuration: Configuration) -> str:
+    return "".join(f", {k}={v!r}" for k, v in configuration.attributes.items())

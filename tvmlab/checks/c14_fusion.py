@@ -1,0 +1,92 @@
+"""C14: its pattern kind is what its kernel is, it fuses as that kind does, and fused it gives the same values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from tvmlab.checks.comparison import Expectation, first_mismatch
+from tvmlab.checks.graphs import between, kernels_called
+from tvmlab.checks.inputs import rounds
+from tvmlab.checks.outcome import Outcome, failed, ok, warning
+from tvmlab.checks.subject import Refused, Subject, outputs_of
+from tvmlab.errors import TvmlabError
+from tvmlab.ops.card import PATTERN_KINDS
+from tvmlab.runtime import compile_module, quiet
+
+_PASSES = ("LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR")
+
+
+def run(subject: Subject) -> Outcome:
+    """Infer the kind, fuse the operator with neighbours on both sides, and compare."""
+    spec = subject.spec
+    inferred = _inferred(subject)
+    kind = PATTERN_KINDS[inferred]
+    where = spec.source.of_name("pattern")
+    if spec.pattern is not None and spec.pattern < inferred:
+        return failed(
+            f"pattern says {PATTERN_KINDS[spec.pattern]}, but its kernel is {kind}",
+            f"remove pattern, or write pattern = {kind!r}",
+            where,
+        )
+    kernels = {}
+    for side, (before, after) in {"producer": (True, False), "consumer": (False, True)}.items():
+        fused = _fused(subject, before=before, after=after)
+        kernels[side] = kernels_called(fused)
+        problem = _other_values(subject, fused, before=before, after=after)
+        if problem:
+            return problem
+    if spec.pattern is not None and spec.pattern > inferred:
+        return warning(
+            f"pattern says {PATTERN_KINDS[spec.pattern]}, though its kernel is {kind}, which fuses more",
+            "remove pattern, unless it must not be fused",
+            where,
+        )
+    if inferred == 8:
+        return warning(
+            "its kernel is kOpaque: nothing fuses with it",
+            "a read that depends on data, an extern or a scan makes it so",
+            where,
+        )
+    sides = [side for side, count in kernels.items() if count == 1]
+    fuses = f"fuses with an elementwise {' and '.join(sides)}" if sides else "fuses with no elementwise neighbour"
+    return ok(f"its kernel is {kind}, {fuses}, and gives the same values fused")
+
+
+def _inferred(subject: Subject) -> int:
+    example = subject.op.examination.example
+    assert example is not None
+    with quiet():
+        annotated = relax.transform.AnnotateTIROpPattern()(tvm.IRModule({"kernel": example.function}))
+    return int(annotated["kernel"].attrs["op_pattern"])
+
+
+def _fused(subject: Subject, *, before: bool, after: bool) -> tvm.IRModule:
+    module = between(subject, subject.base, before=before, after=after)
+    with quiet():
+        for name in _PASSES:
+            module = getattr(relax.transform, name)()(module)
+    return module
+
+
+def _other_values(subject: Subject, fused: tvm.IRModule, *, before: bool, after: bool) -> Outcome | None:
+    prepared = subject.prepare(subject.base)
+    arrays = rounds(subject, prepared, 1)[0].arrays
+    first = next((i for i, a in enumerate(arrays) if a.dtype.kind == "f"), None)
+    turned = [np.negative(a) if before and i == first else a for i, a in enumerate(arrays)]
+    try:
+        evaluation = subject.safe(prepared, turned)
+        plain = subject.run(subject.base, turned)
+        got: Any = outputs_of(compile_module(fused).run(*arrays))
+    except Refused:
+        return None
+    except TvmlabError as error:
+        return failed(f"fused with its neighbours it does not compile: {error.what}", error.mend)
+    signed = tuple(np.negative(p) if after and p.dtype.kind != "b" else p for p in plain)
+    mismatch = first_mismatch(got, Expectation(signed, signed), None if evaluation is None else evaluation.errors)
+    if mismatch is None:
+        return None
+    return failed(f"fused with its neighbours it gives {mismatch.got} where alone it gives {mismatch.expected}")
