@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in $(PY) python3 python3.13 python3.12 python3.11 python
 DIR ?= tvmlab-notebooks
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser lab bench notebooks lint types layers format lock clean
+.PHONY: help setup demo test browser lab bench notebooks js lint types layers format lock clean
 
 help: ## this list
 	@echo "tvmlab: from a notebook cell to a fused, verified, timed kernel in a real network"
@@ -42,6 +42,9 @@ bench: setup ## every benchmark, one after the other
 
 notebooks: setup ## tutorials/*.ipynb from their py:percent sources (not committed)
 	@"$(PY)" tools/build_notebooks.py
+
+js: ## the bundles of the explorers anew, from tvmlab/show/js (needs Node 20 or newer)
+	@cd tvmlab/show/js && npm ci --silent --ignore-scripts && npm run --silent build
 
 lint: setup ## ruff: rules and format
 	@"$(BIN)/ruff" check .
