@@ -1,44 +1,59 @@
 """How does the fuser grow, and how does it compare with networkx and with TVM's FuseOps?
 
-For each family of graphs: seconds of the whole partition (post-dominators, three phases, groups, reasons) at 10,000,
-100,000 and 1,000,000 nodes and the exponent of its growth; memory a node; against `networkx.immediate_dominators` alone
-on the same graph, and against TVM's FuseOps on a Relax module of that graph (which also rewrites the module), each pair
-interleaved in one process.  Every cell of the table is a process of its own, so that a crash is only a cell.
+For each family of graphs:
 
-    python benchmarks/fusion_scale.py [--families chain fan] [--networkx-at-a-million] [--json FILE]
+* growth: seconds of the whole partition (post-dominators, three phases, groups, reasons) at 10,000 and at 1,000,000
+  nodes, in turns, and the exponent of its growth; memory a node, the lists that the graph is made of left out, the
+  reasons included;
+* reasons: the same fuser with every line taken out that records by which rule a node was merged or refused, in turns
+  with the fuser as it is.  What is recorded is the rule of each node and phase, and the node that refused; sentences
+  and ways are made of that when somebody asks (all ways at once would be as long as the square of the comb);
+* networkx: `networkx.immediate_dominators` alone on the same graph, at a million nodes or, where it takes longer than
+  the bound that is printed, at a tenth of that, and so on;
+* FuseOps: TVM's pass on a Relax module of that graph, at 20,000 nodes; it also rewrites the module.
+
+Ratios are of pairs from one process; every cell of the table is a process of its own, so that a crash is only a cell.
+
+    python benchmarks/fusion_scale.py [--families chain fan] [--parts growth reasons networkx FuseOps] [--quick]
+                                      [--json FILE]
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import inspect
 import itertools
 import json
 import math
+import platform
 import random
+import re
 import resource
 import signal
+import statistics
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from tvmlab.fusion import Graph, partition
+from tvmlab.fusion import Graph, partition, quick
 from tvmlab.fusion.families import FAMILIES, family
+from tvmlab.fusion.grouping import MAX_DEPTH
 
-SIZES = (10_000, 100_000, 1_000_000)
-FUSE_OPS_NODES = 20_000
-# networkx and TVM climb the comb step by step, which takes minutes and more on larger ones.
-NETWORKX_NODES = {"comb": 10_000}
+PARTS = ("growth", "reasons", "networkx", "FuseOps")
+BOUND = 60  # seconds that a cell of networkx may take before a smaller graph is tried
 SCALED = [name for name in FAMILIES if name != "series-parallel"]  # building a large one takes minutes
 
 
 def seconds(action: Callable[[], Any]) -> float:
-    """Time one call."""
+    """Time one call, nothing kept from the one before."""
     gc.collect()
     started = time.perf_counter()
     action()
@@ -59,6 +74,11 @@ def ours(graph: Graph) -> int:
     return len(partition(graph).groups)
 
 
+def afresh(graph: Graph) -> Graph:
+    """The same graph, which knows nothing about itself yet."""
+    return graph.with_kinds(graph.kinds)
+
+
 def growth(name: str, nodes: int) -> dict[str, Any]:
     """Seconds and memory of the fuser alone."""
     kinds, inputs = FAMILIES[name](nodes, random.Random(0))
@@ -70,7 +90,7 @@ def growth(name: str, nodes: int) -> dict[str, Any]:
     groups = len(found.groups)
     after = process.memory_info().rss
     del found
-    times = interleaved({"tvmlab": lambda: ours(graph)}, 9 if nodes <= 10_000 else 5 if nodes <= 100_000 else 3)
+    times = interleaved({"tvmlab": lambda: ours(afresh(graph))}, 15 if nodes <= 10_000 else 3)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return {
         "groups": groups,
@@ -78,6 +98,32 @@ def growth(name: str, nodes: int) -> dict[str, Any]:
         "bytes_per_node": (after - before) / len(kinds),
         "peak_bytes_per_node": (peak - before) / len(kinds),
     }
+
+
+def without_recording() -> types.ModuleType:
+    """The quick fuser without the lines that record reasons."""
+    recording = r"^ +(rule\[node\] = |culprits\[phase\]\[node\] = |np\.frombuffer\(rules\[phase\]).*\n"
+    source, lines = re.subn(recording, "", inspect.getsource(quick), flags=re.MULTILINE)
+    source, places = re.subn(r"    rules = \(.*\n", "    rules = (bytearray(),) * 3\n", source)
+    if (lines, places) != (12, 1):
+        raise RuntimeError(f"{lines} lines record, {places} make place for it: look at the source")
+    made = types.ModuleType("without_recording")
+    exec(compile(source, made.__name__, "exec"), made.__dict__)
+    return made
+
+
+def with_and_without_reasons(name: str, nodes: int) -> dict[str, Any]:
+    """Seconds of the fuser as it is, and without the lines that record."""
+    graph, bare = family(name, nodes), without_recording()
+    groups = partition(graph).groups
+    if bare.group_quickly(graph, MAX_DEPTH).groups != groups:
+        raise RuntimeError("the groups differ")
+    del groups
+    sides = {
+        "tvmlab": lambda: len(bare.group_quickly(afresh(graph), MAX_DEPTH).groups),
+        "reasons": lambda: ours(afresh(graph)),
+    }
+    return interleaved(sides, 5)
 
 
 def against_networkx(name: str, nodes: int) -> dict[str, Any]:
@@ -91,7 +137,7 @@ def against_networkx(name: str, nodes: int) -> dict[str, Any]:
     reverse.add_edges_from(zip(graph.consumers.tolist(), graph.producers.tolist(), strict=True))
     leaving = [node for node, (a, b) in enumerate(pairs(graph)) if a == b or graph.external[node]]
     reverse.add_edges_from((end, node) for node in leaving)
-    sides = {"tvmlab": lambda: ours(graph), "networkx": lambda: nx.immediate_dominators(reverse, end)}
+    sides = {"tvmlab": lambda: ours(afresh(graph)), "networkx": lambda: nx.immediate_dominators(reverse, end)}
     return interleaved(sides, 3 if nodes <= 100_000 and name != "comb" else 1)
 
 
@@ -116,7 +162,7 @@ def against_fuse_ops(name: str, nodes: int) -> dict[str, Any]:
         made: list[Any] = []
         fuse_ours: list[int] = []
         sides = {
-            "tvmlab": lambda: fuse_ours.append(ours(graph)),
+            "tvmlab": lambda: fuse_ours.append(ours(afresh(graph))),
             "FuseOps": lambda: made.append(fuse_ops(module)),
         }
         times: dict[str, Any] = interleaved(sides, 1 if name in ("fan", "comb") else 3)
@@ -125,7 +171,12 @@ def against_fuse_ops(name: str, nodes: int) -> dict[str, Any]:
     return times
 
 
-CELLS = {"growth": growth, "networkx": against_networkx, "FuseOps": against_fuse_ops}
+CELLS = {
+    "growth": growth,
+    "reasons": with_and_without_reasons,
+    "networkx": against_networkx,
+    "FuseOps": against_fuse_ops,
+}
 
 
 def cell(what: str, name: str, nodes: int, timeout: float = 200) -> dict[str, Any]:
@@ -147,53 +198,101 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cell", nargs=3, metavar=("WHAT", "FAMILY", "NODES"), help=argparse.SUPPRESS)
     parser.add_argument("--families", nargs="+", choices=SCALED, default=SCALED)
-    parser.add_argument("--networkx-at-a-million", action="store_true", help="minutes, and gigabytes")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--rounds", type=int, default=2, help="how often growth is measured; default 2")
+    parser.add_argument("--quick", action="store_true", help="a tenth of all sizes, to see that all works")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
     if options.cell:
         what, name, nodes = options.cell
         print(json.dumps(CELLS[what](name, int(nodes))))
         return
-    table = {name: row(name, options.networkx_at_a_million) for name in options.families}
-    if options.json:
-        options.json.write_text(json.dumps(table, indent=1), encoding="utf-8")
+    about = machine()
+    print(*about.values(), sep=", ", flush=True)
+    scale = 10 if options.quick else 1
+    table: dict[str, dict[str, Any]] = {name: {} for name in options.families}
+    for part in options.parts:
+        for name in options.families:
+            if part == "growth":
+                table[name][part] = grown(name, (10_000 // scale, 1_000_000 // scale), options.rounds)
+            elif part == "FuseOps":
+                table[name][part] = against_tvm(name, 20_000 // scale)
+            elif part == "networkx":
+                table[name][part] = as_large_as_possible(name, 1_000_000 // scale)
+            else:
+                table[name][part] = versus(part, name, 1_000_000 // scale)
+            if options.json:
+                options.json.write_text(json.dumps({"machine": about, "families": table}, indent=1), encoding="utf-8")
 
 
-def row(name: str, at_a_million: bool) -> dict[str, Any]:
-    """One family; printed as it is made."""
-    sizes = {nodes: cell("growth", name, nodes) for nodes in SIZES}
-    best = [min(sizes[nodes]["seconds"]) for nodes in SIZES]
-    exponent = math.log(best[-1] / best[0]) / math.log(SIZES[-1] / SIZES[0])
-    memory = sizes[SIZES[-1]]
-    bytes_a_node = f"{memory['bytes_per_node']:.0f}, peak {memory['peak_bytes_per_node']:.0f}"
+def machine() -> dict[str, str]:
+    """Where this was measured."""
+    cpu = next(
+        (line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "unknown"
+    )
+    packages = {name: metadata.version(name) for name in ("numpy", "networkx", "apache-tvm")}
+    return {
+        "cpu": f"{cpu} ({psutil.cpu_count()} processors)",
+        "system": platform.system(),
+        "python": f"Python {platform.python_version()}",
+        **{name: f"{name} {number}" for name, number in packages.items()},
+    }
+
+
+def _lines(file: str) -> list[str]:
+    path = Path(file)
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+def grown(name: str, sizes: tuple[int, int], rounds: int) -> dict[str, Any]:
+    """The growth of one family, both sizes in every round; printed as it is made."""
+    cells = [[cell("growth", name, nodes) for nodes in sizes] for _ in range(rounds)]
+    exponents = [
+        math.log(statistics.median(large["seconds"]) / statistics.median(small["seconds"]))
+        / math.log(sizes[1] / sizes[0])
+        for small, large in cells
+    ]
+    medians = [statistics.median([s for pair in cells for s in pair[at]["seconds"]]) for at in (0, 1)]
+    exponent = math.log(medians[1] / medians[0]) / math.log(sizes[1] / sizes[0])
+    memory = cells[0][1]
     print(
-        f"{name:12} {'  '.join(f'{nodes:>9,}: {s:7.4f} s' for nodes, s in zip(SIZES, best, strict=True))}"
-        f"  exponent {exponent:.2f}  bytes a node {bytes_a_node}",
+        f"{name:12} growth    {sizes[0]:,}: {1e3 * medians[0]:.2f} ms, {sizes[1]:,}: {medians[1]:.3f} s, "
+        f"exponent {exponent:.3f} ({min(exponents):.3f} to {max(exponents):.3f}), "
+        f"bytes a node {memory['bytes_per_node']:.0f} (peak {memory['peak_bytes_per_node']:.0f})",
         flush=True,
     )
-    peers = {}
-    nodes = NETWORKX_NODES.get(name, SIZES[-1] if at_a_million else 100_000)
-    for what, size in (("networkx", nodes), ("FuseOps", FUSE_OPS_NODES)):
-        peers[what] = versus(what, name, size)
-    if "failed" in peers["FuseOps"]:
-        peers["FuseOps, half the nodes"] = versus("FuseOps", name, FUSE_OPS_NODES // 2)
-    return {"growth": sizes, "exponent": exponent, "peers": peers}
+    return {"sizes": sizes, "medians": medians, "exponent": exponent, "exponents": exponents, "cells": cells}
 
 
-def versus(what: str, name: str, nodes: int) -> dict[str, Any]:
+def as_large_as_possible(name: str, nodes: int) -> dict[str, Any]:
+    """Against networkx, at a tenth of the size where it is not done within the bound."""
+    found = versus("networkx", name, nodes, BOUND)
+    while "failed" in found and nodes > 1000:
+        nodes //= 10
+        found = versus("networkx", name, nodes, BOUND)
+    return found
+
+
+def against_tvm(name: str, nodes: int) -> dict[str, Any]:
+    """Against FuseOps; where that dies, at half the size too."""
+    found = versus("FuseOps", name, nodes)
+    return {**found, "half": versus("FuseOps", name, nodes // 2)} if "failed" in found else found
+
+
+def versus(what: str, name: str, nodes: int, timeout: float = 200) -> dict[str, Any]:
     """One comparison; printed as it is made."""
-    times = cell(what, name, nodes)
+    times = cell(what, name, nodes, timeout)
+    start = f"{name:12} {what:9} {nodes:,}: "
     if "failed" in times:
-        print(f"{'':12} {what} at {nodes:,}: {times['failed']}", flush=True)
+        print(f"{start}{times['failed']}", flush=True)
         return {"nodes": nodes, **times}
     ratios = sorted(b / a for a, b in zip(times["tvmlab"], times[what], strict=True))
-    middle = ratios[len(ratios) // 2]
-    spread = f" ({ratios[0]:.1f} to {ratios[-1]:.1f})" if len(ratios) > 1 else ""
+    middle = statistics.median(ratios)
     kernels = times.get("kernels")
     same = "" if kernels is None else f", kernels {kernels[0]} and {kernels[1]}"
     print(
-        f"{'':12} {what} at {nodes:,}: {min(times[what]):.4f} s against {min(times['tvmlab']):.4f} s, "
-        f"{middle:.1f} times as long{spread}{same}",
+        f"{start}{statistics.median(times[what]):.4f} s against {statistics.median(times['tvmlab']):.4f} s, "
+        f"ratio {middle:.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}){same}",
         flush=True,
     )
     return {"nodes": nodes, **times, "ratio": middle}

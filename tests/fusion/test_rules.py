@@ -181,8 +181,9 @@ CHANGES_OF_THE_TEXT = [
 ]  # fmt: skip
 
 CHANGES_OF_THE_QUICK_ONE = [
-    ("if path_kind[node] > REDUCE:", "if path_kind[node] > INJ:"),
-    ("if path_kind[node] > REDUCE:", "if False:"),
+    ("(path_kinds > REDUCE)", "(path_kinds > INJ)"),
+    ("(path_kinds > REDUCE)", "(path_kinds > OEF)"),
+    ("(path_kinds > REDUCE)", "(path_kinds > TUPLE)"),
     ("way_limit, sink_limit = INJ, OEF", "way_limit, sink_limit = BCAST, OEF"),
     ("way_limit, sink_limit = INJ, OEF", "way_limit, sink_limit = OEF, OEF"),
     ("way_limit, sink_limit = INJ, OEF", "way_limit, sink_limit = INJ, REDUCE"),
@@ -211,9 +212,9 @@ CHANGES_OF_THE_QUICK_ONE = [
 
 CHANGES_OF_POST_DOMINATORS = [
     ("or external[node]:", ":"),
-    ("kind = max(kind, answer_kind, kinds[reader])", "kind = max(kind, kinds[reader])"),
-    ("kind = max(kind, answer_kind, kinds[reader])", "kind = max(kind, answer_kind)"),
-    ("meet = answer = a", "meet = a"),
+    ("if answer_kind > kind:", "if False:"),
+    ("if kinds[reader] > kind:", "if False:"),
+    ("meet = answer\n", "pass\n"),
     ("over = max(path_kind[a], path_kind[b])", "over = 0"),
     ("over, a = path_kind[a], parent[a]", "over, a = 0, parent[a]"),
 ]

