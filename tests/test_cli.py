@@ -105,8 +105,15 @@ def test_defaults_are_those_of_the_api(calls):
     main(["bench", "net.onnx"])
     assert calls[0].options == {"weights": None, "seed": 0}
     assert calls[1].options == {"seed": 0}
-    main(["bench", "net.onnx", "--threads", "2"])
-    assert calls[3].options == {"seed": 0, "threads": 2}
+    main(["bench", "net.onnx", "--threads", "2", "--kernels"])
+    assert calls[3].options == {"seed": 0, "threads": 2, "kernels": True}
+
+
+def test_verify_says_where_a_fault_is(calls):
+    main(["verify", "net.onnx", "--bisect"])
+    assert calls[1].options == {"seed": 0, "bisect": True}
+    main(["verify", "net.onnx", "--groups"])
+    assert calls[3].options == {"seed": 0, "groups": True}
 
 
 @pytest.mark.parametrize("line", ["doctor --json", "fuse net.onnx --json", "verify net.onnx --json", "bench n --json"])

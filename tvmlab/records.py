@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tvmlab.matching import match_lines
+from tvmlab.matching import match_lines, without_boilerplate
 
 Bundle = dict[str, Any]
 
@@ -358,7 +358,8 @@ class LevelsDiff(Record):
 class FunctionDiff:
     """How one function changed between two stages; ``before`` or ``after`` is empty if it is not there.
 
-    Lines that differ only in the names of variables, each always renamed to the same, count as unchanged.
+    Lines that differ only in the names of variables, each always renamed to the same, count as unchanged; boilerplate
+    is not counted.
     """
 
     name: str
@@ -370,7 +371,7 @@ class FunctionDiff:
     @classmethod
     def of(cls, name: str, before: str, after: str) -> FunctionDiff:
         """The difference of two texts."""
-        matching = match_lines(before, after)
+        matching = match_lines(without_boilerplate(before), without_boilerplate(after))
         return cls(name, before, after, matching.added, matching.removed)
 
     @property

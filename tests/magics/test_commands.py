@@ -40,6 +40,8 @@ CALLS = [  # a cell, and the call of the api that it makes
         {"stage": "fuse", "seed": 1, "tolerance": 1e-3},
     ),
     ("%tvm_verify net --seed -1", "verify", ("net",), {"seed": -1}),
+    ("%tvm_verify net --bisect", "verify", ("net",), {"bisect": True}),
+    ("%tvm_verify net --groups --stage fuse", "verify", ("net",), {"groups": True, "stage": "fuse"}),
     (
         "%tvm_time net --sides unfused fused --repeats 3 --threads 2",
         "bench",

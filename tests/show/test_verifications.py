@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import numpy as np
+
+from tvmlab.measure import compare
 from tvmlab.records import OutputError, Verification
 from tvmlab.show import palette
 
@@ -42,7 +45,19 @@ def test_the_tolerance_is_explained(draw):
     page, _ = draw(verification(RIGHT, tolerance=1e-2))
     assert "may differ by 1e-2 of its output's largest value" in page.text
     page, _ = draw(verification(dataclasses.replace(RIGHT, max_abs=0.0), tolerance=0.0))
-    assert "Every element must be equal" in page.text
+    assert "float32: every element must be equal, and all are." in page.text
+
+
+def test_the_tolerance_and_the_error_are_told_in_units_of_the_largest_value(draw):
+    error = compare(np.array([1.0, 0.25], np.float32), np.array([1.0, 0.25 + 2**-21], np.float32), "y")
+    half = compare(np.array([4.0], np.float16), np.array([3.5], np.float16), "h")
+    page, plain = draw(verification(error, dataclasses.replace(half, tolerance=1e-2)))
+    # Above 1, float32 goes in steps of 2**-23: 1e-4 are 839 of them, and 2**-21 are 4.
+    assert "float32: an element may differ by 1e-4 of its output's largest value (1), which is 839 ULP of it" in plain
+    assert "reached: 4 ULP" in plain
+    # Above 4, float16 goes in steps of 2**-8: 1 % of 4 are 10 of them, and a half are 128.
+    assert "float16: an element may differ by 1e-2 of its output's largest value (4), which is 10 ULP of it" in plain
+    assert "reached: 128 ULP" in page.text
 
 
 def test_an_output_with_a_tolerance_of_its_own(draw):

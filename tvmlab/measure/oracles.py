@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -39,21 +39,26 @@ class Answer:
         What goes into the softmaxes that end the model.
     notes : tuple of str
         What the reader must know of it.
+    inner : mapping of str to ndarray
+        Values inside of the model that were asked for.
     """
 
     oracle: str
     outputs: tuple[Array, ...]
     logits: tuple[tuple[Logits, Array], ...] = ()
     notes: tuple[str, ...] = ()
+    inner: Mapping[str, Array] = field(default_factory=dict)
 
 
-def ask(model: Model, inputs: Sequence[Array]) -> Answer:
+def ask(model: Model, inputs: Sequence[Array], inner: Sequence[str] = ()) -> Answer:
     """What the model's outputs should be.
 
     Parameters
     ----------
     model : Model
     inputs : sequence of ndarray
+    inner : sequence of str
+        Names of values inside of an ONNX model that are wanted too.
 
     Returns
     -------
@@ -69,10 +74,10 @@ def ask(model: Model, inputs: Sequence[Array]) -> Answer:
     CallError, ComputeError
         A reference is missing or fails.
     """
-    return _ask_onnx(model, model.onnx, inputs) if model.onnx is not None else _ask_plain_build(model, inputs)
+    return _ask_onnx(model, model.onnx, inputs, inner) if model.onnx is not None else _ask_plain_build(model, inputs)
 
 
-def _ask_onnx(model: Model, network: onnx.ModelProto, inputs: Sequence[Array]) -> Answer:
+def _ask_onnx(model: Model, network: onnx.ModelProto, inputs: Sequence[Array], inner: Sequence[str]) -> Answer:
     feeds = {tensor.name: array for tensor, array in zip(model.inputs, inputs, strict=True)}
     logits = list(find_logits(network))
 
@@ -82,11 +87,12 @@ def _ask_onnx(model: Model, network: onnx.ModelProto, inputs: Sequence[Array]) -
             feeds,
             engine,
             lambda node, arrays: run_reference(model.live[node.output[0]], arrays),
-            also=[each.name for each in logits],
+            also=[*(each.name for each in logits), *inner],
         )
-        count = len(values) - len(logits)
-        behind = tuple(zip(logits, values[count:], strict=True))
-        return Answer(engine.name, tuple(values[:count]), behind, (*engine.notes, *_on_cuts(network)))
+        outputs = len(network.graph.output)
+        behind = tuple(zip(logits, values[outputs:], strict=False))
+        within = dict(zip(inner, values[outputs + len(logits) :], strict=True))
+        return Answer(engine.name, tuple(values[:outputs]), behind, (*engine.notes, *_on_cuts(network)), within)
 
     if not has_onnxruntime():
         return run(reference_engine("onnxruntime is not installed"))

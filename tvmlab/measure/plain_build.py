@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tvmlab import tvm_api
-from tvmlab.errors import TvmlabError
+from tvmlab import runtime, tvm_api
+from tvmlab.errors import PipelineError, TvmlabError
 from tvmlab.measure.references import live_call_of, run_reference
 from tvmlab.pipeline import LiveCall, stages
+from tvmlab.pipeline.guarded import guarded
+from tvmlab.runtime.executable import first_line
 
 if TYPE_CHECKING:
     from tvmlab.pipeline import Model
 
-__all__ = ["PlainBuild", "run_plain_build"]
+__all__ = ["PlainBuild", "Substitutes", "run_plain_build"]
 
 Array = NDArray[Any]
 
@@ -49,11 +51,11 @@ def run_plain_build(model: Model, inputs: Sequence[Array]) -> PlainBuild:
     CallError, ComputeError
         The inputs do not fit, or a reference fails.
     """
-    substitutes = _Substitutes()
+    substitutes = Substitutes()
     with substitutes.registered():
-        plain = dataclasses.replace(model, module=substitutes.put_into(model.module))
-        # None of tvmlab's own clean-up: what it does is under test.
-        executable = stages.build(stages.legalize(stages.import_model(plain, cleanup="tvm").module))
+        # None of tvmlab's own clean-up, nor its stages: what they do is under test.
+        imported = stages.import_model(dataclasses.replace(model, onnx=None), cleanup="tvm")
+        executable = runtime.compile_module(substitutes.legalized(imported.module))
         try:
             outputs = executable.run(*inputs)
         except TvmlabError as error:
@@ -63,8 +65,8 @@ def run_plain_build(model: Model, inputs: Sequence[Array]) -> PlainBuild:
 
 
 @dataclass
-class _Substitutes:
-    """Packed functions that run references."""
+class Substitutes:
+    """Packed functions that run the NumPy references of live operators."""
 
     names: list[str] = field(default_factory=list)
     referred: set[str] = field(default_factory=set)
@@ -79,6 +81,16 @@ class _Substitutes:
         finally:
             for name in self.names:
                 tvm_api.remove_global_func(name)
+
+    def legalized(self, module: Any) -> Any:
+        """A module legalized by TVM alone, its live operators as their references."""
+        from tvm.relax import transform
+
+        def run() -> Any:
+            with runtime.host_target():
+                return transform.LegalizeOps()(self.put_into(module))
+
+        return guarded(run, lambda error: PipelineError(f"TVM cannot legalize the module: {first_line(error)}"))
 
     def put_into(self, module: Any) -> Any:
         """A copy of the module whose main calls references where it called live operators that have one."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tvmlab.errors import PipelineError
 from tvmlab.records import OutputError
 
-__all__ = ["compare", "difference", "ulps"]
+__all__ = ["compare", "difference", "ulps", "unit_at"]
 
 Array = NDArray[Any]
 
@@ -50,6 +50,7 @@ def compare(expected: Array, got: Array, name: str = "output") -> OutputError:
     same = finite | (expected == got) | (np.isnan(expected) & np.isnan(got))
     apart = np.where(finite, difference(expected, got), 0.0)
     units = np.where(finite, ulps(expected, got), 0.0)
+    peak = float(np.abs(_wide(expected[np.isfinite(expected)])).max(initial=0.0))
     # The first element that differs in NaN or infinity is worse than any finite difference.
     flat = int(np.argmin(same)) if not same.all() else int(np.argmax(apart)) if apart.size else -1
     return OutputError(
@@ -57,13 +58,14 @@ def compare(expected: Array, got: Array, name: str = "output") -> OutputError:
         shape=got.shape,
         dtype=str(got.dtype),
         max_abs=float(apart.max(initial=0.0)),
-        peak=float(np.abs(_wide(expected[np.isfinite(expected)])).max(initial=0.0)),
+        peak=peak,
         max_ulp=float(units.max(initial=0.0)),
         index=tuple(int(i) for i in np.unravel_index(flat, got.shape)) if flat >= 0 else (),
         expected=float(expected.flat[flat]) if flat >= 0 else 0.0,
         got=float(got.flat[flat]) if flat >= 0 else 0.0,
         non_finite=int(np.count_nonzero(~same)),
         both_nan=int(np.count_nonzero(_is_nan(expected) & _is_nan(got))),
+        unit=unit_at(peak, got.dtype),
     )
 
 
@@ -89,11 +91,20 @@ def ulps(expected: Array, got: Array) -> NDArray[np.float64]:
     apart = difference(expected, got)
     if _kind(got.dtype) in "biu":
         return apart
-    limits = ml_dtypes.finfo(got.dtype)  # type: ignore[no-untyped-call]
-    largest = np.nextafter(limits.max, got.dtype.type(0))  # above it, spacing is infinite
     with np.errstate(over="ignore", invalid="ignore"):
-        unit = np.spacing(np.minimum(np.abs(expected.astype(got.dtype)), largest))
-        return np.asarray(apart / unit.astype(np.float64)).astype(np.float64)
+        return np.asarray(apart / _units(expected, got.dtype)).astype(np.float64)
+
+
+def unit_at(value: float, dtype: np.dtype[Any]) -> float:
+    """One unit in the last place of a value: the distance to the next larger number of a dtype; 1 for integers."""
+    return 1.0 if _kind(dtype) in "biu" else float(_units(np.asarray(value), dtype))
+
+
+def _units(values: Array, dtype: np.dtype[Any]) -> NDArray[np.float64]:
+    limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    largest = np.nextafter(limits.max, dtype.type(0))  # above it, spacing is infinite
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.spacing(np.minimum(np.abs(values.astype(dtype)), largest))).astype(np.float64)
 
 
 def _kind(dtype: np.dtype[Any]) -> str:

@@ -6,19 +6,21 @@ import dataclasses
 import math
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import ml_dtypes  # noqa: F401  registers bfloat16 and its kin with NumPy
 import numpy as np
 from numpy.typing import NDArray
 
 from tvmlab.errors import CallError, PipelineError
+from tvmlab.measure import bisection
 from tvmlab.measure.doubts import doubt_on
-from tvmlab.measure.inputs import Given, make_inputs
+from tvmlab.measure.groups import compare_groups
+from tvmlab.measure.inputs import Feeds, Given, make_inputs
 from tvmlab.measure.oracles import Answer, ask
 from tvmlab.measure.ulp import compare
 from tvmlab.pipeline.weights import has_constant_weights
-from tvmlab.records import OutputError, Verification
+from tvmlab.records import Bisection, GroupComparison, OutputError, Verification
 
 if TYPE_CHECKING:
     from tvmlab.pipeline import Model
@@ -42,7 +44,9 @@ def verify(
     inputs: Given = None,
     seed: int = 0,
     tolerance: float | None = None,
-) -> Verification:
+    bisect: bool = False,
+    groups: bool = False,
+) -> Verification | Bisection | GroupComparison:
     """Compare a model's outputs with those of an oracle that shares none, or little, of its code.
 
     Parameters
@@ -57,17 +61,26 @@ def verify(
     tolerance : float, optional
         Largest difference allowed, as a part of the largest value of the output.  Default: by the output's dtype, 1e-4
         for float32; integers and booleans must be equal.
+    bisect : bool
+        Go through all stages, kernel by kernel, and name the first stage and kernel whose values leave the tolerance.
+    groups : bool
+        Compare each fused kernel of `stage` with the unfused kernels of its nodes, on the same inputs.
 
     Returns
     -------
     Verification
         Its ``oracle`` says who gave the right answers, its notes what this is worth, and its doubts where it says
         little: outputs that are NaN or alike, which are right if they are equal.
+    Bisection
+        With `bisect`: ``.stage`` and ``.kernel`` are the first that are wrong.
+    GroupComparison
+        With `groups`.
 
     Raises
     ------
     CallError
-        The inputs do not fit, the tolerance or the seed is negative, or there is no such stage.
+        The inputs do not fit, the tolerance or the seed is negative, there is no such stage, or options exclude each
+        other.
     PipelineError
         No oracle can run the model, or it gives other shapes.
     """
@@ -78,10 +91,33 @@ def verify(
             f"the tolerance is a part of the largest value, from 0 on, not {tolerance!r}",
             mend="write tolerance=1e-4 or --tolerance 1e-4, or leave it out",
         )
+    if bisect and (groups or stage != "build"):
+        raise CallError(
+            "bisect goes through all stages and kernels", mend="leave out groups and stage, or leave out bisect"
+        )
+    feeds = make_inputs(model.inputs, inputs, seed)
+
+    def bound(dtype: str) -> float:
+        return tolerance_for(dtype) if tolerance is None else tolerance
+
+    if bisect:
+        return _with_notes(bisection.bisect(model, feeds.arrays, bound), feeds.notes)
+    if groups:
+        return _with_notes(compare_groups(model, feeds.arrays, stage, bound), feeds.notes)
+    return _verify(model, stage, feeds, tolerance)
+
+
+_Noted = TypeVar("_Noted", Bisection, GroupComparison)
+
+
+def _with_notes(record: _Noted, notes: tuple[str, ...]) -> _Noted:
+    return dataclasses.replace(record, notes=(*record.notes, *notes))
+
+
+def _verify(model: Model, stage: str, feeds: Feeds, tolerance: float | None) -> Verification:
     from tvmlab import pipeline
 
     started = time.perf_counter()
-    feeds = make_inputs(model.inputs, inputs, seed)
     answer = ask(model, feeds.arrays)  # first: it refuses in words what would kill the process
     got = pipeline.trace(model).compiled(stage).run(*feeds.arrays)
     outputs = got if isinstance(got, tuple) else (got,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from tvmlab.records import Bundle, OutputError, Verification, picture
 from tvmlab.show import palette
@@ -19,9 +20,11 @@ def verification(record: Verification) -> Bundle:
     colour = palette.GOOD if record.ok else palette.BAD
     against = muted(f" against {record.oracle}, {duration(record.seconds)}")
     title = join([f"{record.model} ", chip(record.verdict, colour), against])
+    words = _explanation(record)
     rows = ([_name(record, o), *_row(record, o)[1:]] for o in record.outputs)
-    page = card(title, table(_HEAD, rows, _ALIGN), sentence(_explanation(record)), notes(record.notes), accent=colour)
-    lines = [record.headline, plain_table(_HEAD, (_row(record, o) for o in record.outputs), _ALIGN), *record.notes]
+    page = card(title, table(_HEAD, rows, _ALIGN), *map(sentence, words), notes(record.notes), accent=colour)
+    rows_of_text = (_row(record, o) for o in record.outputs)
+    lines = [record.headline, plain_table(_HEAD, rows_of_text, _ALIGN), *words[:-1], *record.notes]
     return {"text/plain": "\n".join(lines), "text/html": str(page)}
 
 
@@ -49,10 +52,45 @@ def _name(record: Verification, o: OutputError) -> Html:
     return join([*mark, mono(o.name), " ", kind, *strange])
 
 
-def _explanation(record: Verification) -> str:
-    if record.tolerance == 0:
-        return "Every element must be equal."
+def tolerance_in_words(outputs: Sequence[OutputError], tolerance: float) -> list[str]:
+    """What is allowed and what was reached, one sentence a dtype, in units in the last place of the largest value."""
+    judged: dict[tuple[str, float], list[OutputError]] = {}
+    for output in outputs:
+        bound = tolerance if output.tolerance is None else output.tolerance
+        judged.setdefault((output.dtype, bound), []).append(output)
+    words = [_of_one_dtype(dtype, bound, some) for (dtype, bound), some in judged.items()]
+    if any("ULP" in sentence for sentence in words):
+        words.append("A ULP, unit in the last place, is the step from a number to the next one of its dtype.")
+    return words
+
+
+def _of_one_dtype(dtype: str, bound: float, outputs: Sequence[OutputError]) -> str:
+    worst = max(outputs, key=lambda o: (o.non_finite > 0, o.relative))
+    if bound == 0:
+        reached = "are" if worst.max_abs == 0 and not worst.non_finite else "are not"
+        return f"{dtype}: every element must be equal, and all {reached}."
+    if worst.non_finite:
+        return f"{dtype}: {_strange(worst)}, which no tolerance allows."
+    if not worst.unit or not worst.peak:
+        return f"{dtype}: an element may differ by {power(bound)} of its output's largest value."
+    allowed = bound * worst.peak / worst.unit
     return (
-        f"An element may differ by {power(record.tolerance)} of its output's largest value. Small ones are not judged "
-        "by their own size: they are what is left where large numbers cancel, and carry the rounding of those."
+        f"{dtype}: an element may differ by {power(bound)} of its output's largest value ({worst.peak:.3g}), which is "
+        f"{_whole(allowed)} ULP of it; reached: {_whole(worst.ulp_of_peak)} ULP."
     )
+
+
+def _whole(ulp: float) -> str:
+    return f"{ulp:,.0f}" if 100 <= ulp < 1e6 else f"{ulp:.2g}" if ulp < 100 else power(ulp)
+
+
+def _explanation(record: Verification) -> list[str]:
+    if not record.outputs:
+        return []
+    words = tolerance_in_words(record.outputs, record.tolerance)
+    if record.tolerance > 0:
+        words.append(
+            "Small elements are not judged by their own size: they are what is left where large numbers cancel, and "
+            "carry the rounding of those."
+        )
+    return words
