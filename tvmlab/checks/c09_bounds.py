@@ -6,10 +6,10 @@ from tvmlab.checks import variants
 from tvmlab.checks.inputs import rounds
 from tvmlab.checks.outcome import Outcome, failed, failed_by, ok, warning
 from tvmlab.checks.repro import call_cell
-from tvmlab.checks.subject import Configuration, Refused, Subject
+from tvmlab.checks.subject import Configuration, Refused, Subject, divides_integers
 from tvmlab.checks.walking import data_reads
 from tvmlab.errors import TvmlabError
-from tvmlab.ops import bounds, lowering
+from tvmlab.ops import bounds, lowering, rules
 from tvmlab.ops.evaluate import NotEvaluable
 
 
@@ -52,9 +52,9 @@ def run(subject: Subject) -> Outcome:
             "keep the index inside: tirx.max(0, tirx.min(index, size - 1))",
             lowering.location_of_compute(subject.spec),
         )
-    if hazard:
+    if hazard or divides_integers(subject.prepare(subject.base)):
         return warning(
-            f"on some inputs {hazard}, which ends the process",
+            f"on some inputs {hazard or 'an integer is divided by zero'}, which ends the process",
             "guard the divisor: tirx.if_then_else(d == 0, 1, d)",
             lowering.location_of_compute(subject.spec),
         )
@@ -63,11 +63,11 @@ def run(subject: Subject) -> Outcome:
 
 
 def _outside(subject: Subject, configuration: Configuration, read: bounds.Read) -> Outcome:
+    index, size = rules.as_written(read.index), rules.as_written(read.size)
     return failed(
         f"for {configuration}{_given(configuration)} it reads {read.tensor} at {read.value} on axis {read.axis}, "
-        f"whose size is {read.size}",
-        f"guard the read: tirx.if_then_else(tirx.all({read.index} >= 0, {read.index} < {read.size}), …, "
-        f"const_like(0, {read.tensor}))",
+        f"whose size is {size}",
+        f"guard the read: tirx.if_then_else(tirx.all({index} >= 0, {index} < {size}), …, const_like(0, {read.tensor}))",
         lowering.location_of_compute(subject.spec),
         call_cell(subject.op, configuration),
     )

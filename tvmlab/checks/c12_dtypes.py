@@ -13,7 +13,7 @@ from tvmlab.checks.comparison import expectation, first_mismatch
 from tvmlab.checks.inputs import rounds
 from tvmlab.checks.outcome import Outcome, failed, ok
 from tvmlab.checks.repro import call_cell, compare_cell
-from tvmlab.checks.shrinking import Counterexample, shrink
+from tvmlab.checks.shrinking import Counterexample, differs, shrink
 from tvmlab.checks.subject import Configuration, Refused, Subject, call_text
 from tvmlab.errors import TvmlabError
 from tvmlab.ops import lowering
@@ -87,7 +87,7 @@ def _values(subject: Subject, dtype: str) -> Outcome | int | None:
         return 0 if subject.takes(subject.base.with_dtype(dtype)) else None  # NumPy's arithmetic of truth is another
     configurations = [c.with_dtype(dtype) for c in _configurations(subject)]
     taken = [c for c in configurations[: 2 if subject.quick else 6] if subject.takes(c)]
-    if not taken:
+    if not taken or not (subject.quick or _lowers(subject, taken[0])):
         return None
     if subject.spec.reference is None:
         return 0
@@ -101,15 +101,16 @@ def _values(subject: Subject, dtype: str) -> Outcome | int | None:
             if each.special:
                 continue
             try:
-                evaluation = prepared.evaluate(each.arrays)
+                evaluation = prepared.evaluate(each.arrays, precision=dtype if "float" in dtype else None)
                 wanted = expectation(subject, prepared.configuration, each.arrays)
             except (Refused, NotEvaluable):
                 break
             if evaluation.hazards or _other_kind(evaluation.outputs, wanted.own):
                 break
             mismatch = first_mismatch(evaluation.outputs, wanted, evaluation.errors)
-            if mismatch is not None and not mismatch.special:
-                small = shrink(subject, Counterexample(prepared.configuration, each.arrays, mismatch))
+            if mismatch is not None and not mismatch.special and not _also_in_base(subject, configuration, each.arrays):
+                precision = dtype if "float" in dtype else None
+                small = shrink(subject, Counterexample(prepared.configuration, each.arrays, mismatch), precision)
                 call = call_text(subject.op, small.arrays, small.configuration.attributes)
                 return failed(
                     f"in {dtype}, {call} {small.mismatch}",
@@ -119,6 +120,24 @@ def _values(subject: Subject, dtype: str) -> Outcome | int | None:
                 )
             compared += sum(o.size for o in evaluation.outputs)
     return compared
+
+
+def _also_in_base(subject: Subject, configuration: Configuration, arrays: Sequence[NDArray[Any]]) -> bool:
+    """Whether it is wrong in its own dtype too: C10 tells that."""
+    base = subject.base
+    same = Configuration(configuration.shapes, base.dtypes, configuration.attributes)
+    given = [a.astype(d) for a, d in zip(arrays, base.dtypes, strict=True)]
+    return configuration.dtypes != base.dtypes and differs(subject, same, given) is not None
+
+
+def _lowers(subject: Subject, configuration: Configuration) -> bool:
+    """Whether its kernel is one of that dtype: exp of integers is not."""
+    try:
+        lowered = lowering.lower(subject.spec, configuration.types, configuration.attributes)
+        lowering.check_kernel(subject.spec, lowered)
+    except TvmlabError:
+        return False
+    return True
 
 
 def _other_kind(got: Sequence[NDArray[Any]], wanted: Sequence[NDArray[Any]]) -> bool:

@@ -219,7 +219,10 @@ def _wrong(subject: Subject, tally: _Tally) -> Outcome:
     if same and abs(ratio + 1) < 1e-3:
         verdict, mend = "; the sign is wrong everywhere", "turn the sign around"
     elif same:
-        verdict, mend = f"; everywhere {ratio:.4g} times too large", f"divide by {ratio:.4g}"
+        verdict, mend = (
+            f"; everywhere it is {ratio:.4g} times the slope",
+            "look for a factor that is missing or surplus",
+        )
     agreed = f"; {tally.agreed} others agree" if tally.agreed else ""
     return failed(
         f"by {what} the slope is {measured:.6g}, and the gradient says {claimed:.6g}{verdict}{agreed}",

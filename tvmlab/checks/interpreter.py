@@ -90,7 +90,10 @@ class _Value:
 
 
 def evaluate(
-    outputs: Sequence[te.Tensor], inputs: Mapping[te.Tensor, Array], decisions: dict[Any, Decision] | None = None
+    outputs: Sequence[te.Tensor],
+    inputs: Mapping[te.Tensor, Array],
+    decisions: dict[Any, Decision] | None = None,
+    precision: str | None = None,
 ) -> Evaluation:
     """Evaluate te tensors on arrays.
 
@@ -102,13 +105,15 @@ def evaluate(
         The array of each placeholder.
     decisions : dict, optional
         Where decisions are counted; those of an earlier evaluation of the same tensors are added to.
+    precision : str, optional
+        A floating-point dtype whose rounding alone is excused: what is lost on the way in a narrower one is an error.
 
     Raises
     ------
     NotEvaluable
         If they hold an extern, a scan, an unknown function, a symbolic size, or too many elements.
     """
-    run = _Run(inputs, {} if decisions is None else decisions)
+    run = _Run(inputs, {} if decisions is None else decisions, precision)
     with np.errstate(all="ignore"):
         values = [run.tensor(output) for output in outputs]
     shapes = [tuple(int(d) for d in output.shape) for output in outputs]
@@ -121,7 +126,10 @@ def evaluate(
 
 
 class _Run:
-    def __init__(self, inputs: Mapping[te.Tensor, Array], decisions: dict[Any, Decision]) -> None:
+    def __init__(
+        self, inputs: Mapping[te.Tensor, Array], decisions: dict[Any, Decision], precision: str | None
+    ) -> None:
+        self.precision = None if precision is None else np.dtype(precision)
         self.known: dict[tuple[Any, int], _Value] = {}
         for tensor, array in inputs.items():
             self.known[tensor.op, tensor.value_index] = _Value(np.asarray(array), 0.0, True)
@@ -204,7 +212,13 @@ class _Run:
     def on_constant(self, node: Any) -> _Value:
         dtype = _dtype(node)
         value = np.asarray(node.value).astype(dtype)
-        return _Value(value, 0.0 if dtype.kind != "f" or _exact(value) else _rounding(value, dtype))
+        exact = dtype.kind != "f" or _exact(value)
+        return _Value(value, 0.0 if exact else _rounding(value, self._excused(dtype)))
+
+    def _excused(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """The dtype whose rounding is no error."""
+        narrow = self.precision is not None and dtype.kind == "f" and dtype.itemsize < self.precision.itemsize
+        return self.precision if narrow and self.precision is not None else dtype
 
     def on_variable(self, node: Var) -> _Value:
         if node not in self.bound:
@@ -220,7 +234,7 @@ class _Run:
         data = a.data or b.data
         if kind in ("Max", "Min"):
             self._decide(node, a, b)
-        return _Value(value, _error(kind, a, b, value, dtype), data)
+        return _Value(value, _error(kind, a, b, value, self._excused(dtype)), data)
 
     def _divisor(self, a: _Value, b: _Value, dtype: np.dtype[Any]) -> _Value:
         zero = np.asarray(b.value) == 0
@@ -261,7 +275,7 @@ class _Run:
         dtype, old = _dtype(node), np.asarray(a.value).dtype
         value = np.asarray(a.value).astype(dtype)
         if dtype.kind == "f":
-            return _Value(value, a.error + (_rounding(value, dtype) if old != dtype else 0.0), a.data)
+            return _Value(value, a.error + (_rounding(value, self._excused(dtype)) if old != dtype else 0.0), a.data)
         if old.kind != "f":
             return _Value(value, a.error, a.data)
         low, high = (np.trunc(np.asarray(a.value, "float64") + sign * a.error) for sign in (-1, 1))
@@ -333,7 +347,9 @@ class _Run:
             if len(args) == 2:
                 moved = function(wide[0] - args[0].error, wide[1] + args[1].error)
                 error = np.maximum(error, np.abs(moved - exact))
-        own = 0.0 if name in _EXACT else _ULPS_OF_FUNCTION * 2 * _rounding(value, dtype) + _flushed(dtype)
+        own = (
+            0.0 if name in _EXACT else _ULPS_OF_FUNCTION * 2 * _rounding(value, self._excused(dtype)) + _flushed(dtype)
+        )
         return _Value(value, error + own, any(a.data for a in args))
 
 

@@ -25,8 +25,8 @@ def call_cell(op: Op, configuration: Configuration) -> str:
 def compare_cell(op: Op, arrays: Sequence[NDArray[Any]], attributes: Any) -> str:
     """The operator and its reference on the same arrays."""
     return (
-        f"{_HEAD}print(({call_text(op, arrays, attributes)}))\n"
-        f"print(({call_text(op, arrays, attributes, method='.reference')}))"
+        f"{_HEAD}print({call_text(op, arrays, attributes)})\n"
+        f"print({call_text(op, arrays, attributes, method='.reference')})"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ from tvmlab.errors import TvmlabError
 from tvmlab.ops.attributes import REQUIRED
 from tvmlab.ops.evaluate import NotEvaluable
 
-__all__ = ["Counterexample", "shrink"]
+__all__ = ["Counterexample", "differs", "shrink"]
 
 Array = NDArray[Any]
 
@@ -33,11 +34,13 @@ class Counterexample:
     mismatch: Mismatch
 
 
-def differs(subject: Subject, configuration: Configuration, arrays: Sequence[Array]) -> Counterexample | None:
+def differs(
+    subject: Subject, configuration: Configuration, arrays: Sequence[Array], precision: str | None = None
+) -> Counterexample | None:
     """Whether the operator, evaluated in NumPy, differs from its reference there; None also if that cannot be told."""
     try:
         prepared = subject.prepare(configuration)
-        evaluation = prepared.evaluate(arrays)
+        evaluation = prepared.evaluate(arrays, precision=precision)
         if evaluation.hazards:
             return None
         wanted = expectation(subject, prepared.configuration, arrays)
@@ -60,13 +63,14 @@ def compiled_differs(subject: Subject, configuration: Configuration, arrays: Seq
     return Counterexample(prepared.configuration, tuple(arrays), mismatch) if mismatch else None
 
 
-def shrink(subject: Subject, found: Counterexample) -> Counterexample:
+def shrink(subject: Subject, found: Counterexample, precision: str | None = None) -> Counterexample:
     """Make sizes, attributes and elements as plain as they can be while the difference stays.
 
     A kernel that differs only once it is compiled is compiled anew for every try, so fewer are made.
     """
-    evaluated = differs(subject, found.configuration, found.arrays) is not None
-    still_differs, budget = (differs, _STEPS) if evaluated else (compiled_differs, _COMPILED_STEPS)
+    evaluate = functools.partial(differs, precision=precision)
+    evaluated = evaluate(subject, found.configuration, found.arrays) is not None
+    still_differs, budget = (evaluate, _STEPS) if evaluated else (compiled_differs, _COMPILED_STEPS)
     for candidates in (_smaller, _plainer_attributes, _smaller, _plainer_elements):
         again = True
         while again and budget > 0:

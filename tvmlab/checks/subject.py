@@ -27,6 +27,7 @@ __all__ = [
     "Refused",
     "Subject",
     "call_text",
+    "divides_integers",
     "legalized",
     "legalized_module",
     "outputs_of",
@@ -102,9 +103,14 @@ class Prepared:
             for t in self.stages
         )
 
-    def evaluate(self, arrays: Sequence[Array], decisions: dict[Any, Decision] | None = None) -> Evaluation:
+    def evaluate(
+        self,
+        arrays: Sequence[Array],
+        decisions: dict[Any, Decision] | None = None,
+        precision: str | None = None,
+    ) -> Evaluation:
         """Evaluate on arrays in NumPy; see `tvmlab.checks.interpreter`."""
-        return evaluate(self.outputs, dict(zip(self.placeholders, arrays, strict=True)), decisions)
+        return evaluate(self.outputs, dict(zip(self.placeholders, arrays, strict=True)), decisions, precision)
 
     @functools.cached_property
     def constants(self) -> tuple[float, ...]:
@@ -230,7 +236,7 @@ class Subject:
         try:
             evaluation = prepared.evaluate(arrays)
         except NotEvaluable as error:
-            if bounds.unproved_reads(prepared.outputs) or _divides_integers(prepared):
+            if bounds.unproved_reads(prepared.outputs) or divides_integers(prepared):
                 raise Refused(f"it cannot be told whether its kernel is safe to run: it holds {error}") from error
             return None
         if evaluation.hazards:
@@ -266,7 +272,8 @@ class Subject:
             raise Refused(failure.what) from failure
 
 
-def _divides_integers(prepared: Prepared) -> bool:
+def divides_integers(prepared: Prepared) -> bool:
+    """Whether it divides integers by what is no number that is known, or by 0 or -1."""
     for tensor in prepared.stages:
         queue = list(tensor.op.body)
         while queue:

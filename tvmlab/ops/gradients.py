@@ -81,6 +81,12 @@ def run_gradient(
     except lowering.USER_FAILURES as error:
         raise lowering.user_error(spec, binding, error, ComputeError) from error
     where = spec.source.of_result(binding.function)
+    if result is None:
+        raise ComputeError(
+            f"{spec.name}: gradient returns nothing (a return is missing)",
+            where=where,
+            mend="return one Relax expression for each tensor, such as relax.op.multiply(dy, …)",
+        )
     partials = list(result) if isinstance(result, list | tuple | tvm.ir.Array) else [result]
     if len(partials) != len(args):
         raise ComputeError(
