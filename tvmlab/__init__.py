@@ -28,6 +28,7 @@ __all__ = [
     "ops",
     "run",
     "trace",
+    "tune",
     "verify",
 ]
 

@@ -15,7 +15,7 @@ from tvmlab.errors import CheckFailed, LoadError, TvmlabError
 
 if TYPE_CHECKING:
     from tvmlab.checks import Progress
-    from tvmlab.measure import Advice
+    from tvmlab.measure import Advice, Step, Tuning
     from tvmlab.ops import Op
     from tvmlab.pipeline import Model, Trace
     from tvmlab.records import (
@@ -49,7 +49,10 @@ __all__ = [
     "load",
     "op",
     "run",
+    "serve",
     "trace",
+    "track",
+    "tune",
     "verify",
 ]
 
@@ -268,7 +271,12 @@ def _as_model(source: Any) -> Model:
 
 
 def trace(
-    model: Model, *, cleanup: str = "tvmlab", engine: str = "python", templates: Sequence[Any] = ()
+    model: Model,
+    *,
+    cleanup: str = "tvmlab",
+    engine: str = "python",
+    templates: Sequence[Any] = (),
+    tuned: bool | str | os.PathLike[str] = False,
 ) -> Trace:
     """Take a model through every stage to machine code, and keep the module after each.
 
@@ -282,10 +290,13 @@ def trace(
         Who decides what to fuse.
     templates : sequence of fusion.Template or str
         What is matched before the rules decide, for ``"python"``: each match is one kernel.
+    tuned : bool or path
+        Take the schedules that `tune` found where they are faster than the rules': from its default database (True),
+        or from a file.
     """
     from tvmlab import pipeline
 
-    return pipeline.trace(_as_model(model), cleanup=cleanup, engine=engine, templates=templates)
+    return pipeline.trace(_as_model(model), cleanup=cleanup, engine=engine, templates=templates, tuned=tuned)
 
 
 def fuse(
@@ -425,6 +436,31 @@ def advise(op: str | Op, **options: Any) -> Advice:
         file, _, name = op.rpartition("::")
         op = checks.op_of_file(Path(file), name or None)
     return measure.advise(op, **options)
+
+
+def tune(model: Any, *, progress: Callable[[Step], None] | None = None, **options: Any) -> Tuning:
+    """Search for schedules that are faster than the rules', and keep them; see `tvmlab.measure.tune`.
+
+    Without `progress` it shows itself: in a notebook as one display that changes, on a terminal as lines.
+    """
+    from tvmlab import measure
+    from tvmlab.show import tunings
+
+    return measure.tune(_as_model(model), progress=tunings.progress() if progress is None else progress, **options)
+
+
+def track(host: str = "127.0.0.1", port: int = 9190, **options: Any) -> int:
+    """Run a tracker of TVM's RPC until it is interrupted; see `tvmlab.serving.track`."""
+    from tvmlab import serving
+
+    return serving.track(host, port, **options)
+
+
+def serve(host: str = "127.0.0.1", port: int = 9090, **options: Any) -> int:
+    """Run a device that a tracker lends until it is interrupted; see `tvmlab.serving.serve`."""
+    from tvmlab import serving
+
+    return serving.serve(host, port, **options)
 
 
 def run(model: Model, *inputs: Any) -> Any:

@@ -19,6 +19,8 @@ __all__ = ["main"]
 
 INTERRUPTED = 130
 
+_REMOTE = "A tracker, or a device for it, of TVM's RPC.  It has no authentication: whoever reaches it can run code."
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line.
@@ -128,6 +130,27 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument(
         "--kernels", action="store_true", help="each kernel too: time, bytes, operations, and what bounds it"
     )
+    _add_remote(bench)
+
+    tune = command("tune", _tune, "Search for schedules that are faster than the rules', and keep them.")
+    _add_model(tune)
+    tune.add_argument("--trials", type=int, metavar="N", help="candidates to measure, dealt by the kernels' time (64)")
+    tune.add_argument(
+        "--database", type=Path, metavar="FILE", help="what keeps them (tvmlab/tuned.jsonl in the cache folder)"
+    )
+    tune.add_argument("--threads", type=int, metavar="N", help="threads to measure on")
+    _add_remote(tune)
+
+    remote = commands.add_parser("remote", help=_REMOTE, description=_REMOTE, allow_abbrev=False)
+    roles = remote.add_subparsers(title="roles", required=True, metavar="ROLE")
+    track = roles.add_parser("track", help="lend devices to those who ask", allow_abbrev=False)
+    serve = roles.add_parser("serve", help="be a device that a tracker lends", allow_abbrev=False)
+    for role, run, port in ((track, _track, 9190), (serve, _serve, 9090)):
+        role.set_defaults(run=run)
+        role.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1: only this machine)")
+        role.add_argument("--port", type=int, default=port, help=f"the port, or the next one that is free ({port})")
+    serve.add_argument("--key", default="cpu", help="what the device is asked for by (cpu)")
+    serve.add_argument("--tracker", default="127.0.0.1:9190", metavar="HOST:PORT", help="who lends it (127.0.0.1:9190)")
 
     advise = command("advise", _advise, "Compose or add: do TVM's own operators do the same, and as fast?")
     advise.add_argument(
@@ -143,6 +166,10 @@ def _add_model(command: argparse.ArgumentParser) -> None:
     command.add_argument("--weights", choices=("random",), help="replace constant weights by random ones")
     command.add_argument("--seed", type=int, default=0, help="seed of the random weights and inputs (0)")
     _add_json(command)
+
+
+def _add_remote(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--remote", metavar="tracker://HOST:PORT/KEY", help="measure on a device that a tracker lends")
 
 
 def _add_json(command: argparse.ArgumentParser) -> None:
@@ -214,10 +241,33 @@ def _verify(model: Path, weights: str | None, seed: int, bisect: bool, groups: b
     return api.verify(_load(model, weights, seed), seed=seed, **given)
 
 
-def _bench(model: Path, weights: str | None, seed: int, threads: int | None, kernels: bool) -> Any:
+def _tune(model: Path, weights: str | None, seed: int, **options: Any) -> Any:
+    from tvmlab import api
+
+    given = {name: value for name, value in options.items() if value is not None}
+    return api.tune(_load(model, weights, seed), seed=seed, **given)
+
+
+def _track(host: str, port: int) -> int:
+    from tvmlab import api, doctoring
+
+    doctoring.require_tvm()
+    return api.track(host, port, say=_progress)
+
+
+def _serve(host: str, port: int, key: str, tracker: str) -> int:
+    from tvmlab import api, doctoring
+
+    doctoring.require_tvm()
+    return api.serve(host, port, key=key, tracker=tracker, say=_progress)
+
+
+def _bench(model: Path, weights: str | None, seed: int, threads: int | None, kernels: bool, remote: str | None) -> Any:
     from tvmlab import api
 
     given: dict[str, Any] = {} if threads is None else {"threads": threads}
+    if remote is not None:
+        given["remote"] = remote
     if kernels:
         given["kernels"] = True
     return api.bench(_load(model, weights, seed), seed=seed, **given)

@@ -199,4 +199,8 @@ class RemoteLost(TvmlabError):
         What had been measured before, round by round.
     """
 
-    partial: object = None
+    def __init__(
+        self, what: str, where: Location | str | None = None, mend: str | None = None, partial: object = None
+    ) -> None:
+        super().__init__(what, where, mend)
+        self.partial = partial

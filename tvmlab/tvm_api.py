@@ -257,3 +257,45 @@ def typed_global_var(name: str, kind: Any) -> Any:
     variable = ir.GlobalVar(name)
     relax.expr._update_type(variable, kind)
     return variable
+
+
+def meta_schedule() -> Any:
+    """TVM's meta_schedule, without the forty seconds that importing the intrinsics of every other device takes.
+
+    Only those of this machine's processor are loaded.  It stays so for the whole process, which should be one of its
+    own.
+    """
+    import importlib
+    import platform
+    import sys
+    import types
+    from pathlib import Path
+
+    import tvm.s_tir
+
+    name = "tvm.s_tir.tensor_intrin"
+    if name not in sys.modules:
+        package = types.ModuleType(name)
+        package.__path__ = [str(Path(tvm.s_tir.__file__).parent / "tensor_intrin")]
+        sys.modules[name] = package
+        arm = platform.machine().lower() in {"aarch64", "arm64"}
+        importlib.import_module(f"{name}.{'arm_cpu' if arm else 'x86'}")
+    return importlib.import_module("tvm.s_tir.meta_schedule")
+
+
+def serve_rpc(host: str, port: int, key: str, tracker: tuple[str, int] | None) -> int:
+    """Start an RPC server in this process; returns its port.  A thread of it serves until the process ends.
+
+    `tvm.rpc.Server` starts one more process for it, by a package that is not always there.
+    """
+    from tvm.rpc.server import PopenRPCServerState
+
+    state = PopenRPCServerState(host, port, port + 100, False, tracker, key, silent=True)
+    return int(state.port)
+
+
+def serve_tracker(host: str, port: int) -> int:
+    """Start an RPC tracker in this process, as `serve_rpc` starts a server; returns its port."""
+    from tvm.rpc.tracker import PopenTrackerServerState
+
+    return int(PopenTrackerServerState(host, port, port + 100, silent=True).port)

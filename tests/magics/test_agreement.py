@@ -18,6 +18,7 @@ FUNCTIONS = {  # what each magic calls, and the arguments that are not its optio
     "tvm_diff": (api.diff, set()),
     "tvm_verify": (measure.verify, {"inputs"}),
     "tvm_time": (measure.bench, {"inputs", "composed", "attributes"}),
+    "tvm_tune": (measure.tune, {"progress"}),
     "tvm_doctor": (doctoring.examine, set()),
 }
 

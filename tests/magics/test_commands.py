@@ -48,6 +48,12 @@ CALLS = [  # a cell, and the call of the api that it makes
         ("net",),
         {"sides": ["unfused", "fused"], "repeats": 3, "threads": 2},
     ),
+    (
+        "%tvm_tune net --trials 8 --database a.jsonl --threads 1 --remote tracker://h:1/k --seed 2",
+        "tune",
+        ("net",),
+        {"trials": 8, "database": Path("a.jsonl"), "threads": 1, "remote": "tracker://h:1/k", "seed": 2},
+    ),
     ("%tvm_doctor", "doctor", (), {}),
 ]
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from IPython.core.error import UsageError
 
-MAGICS = {"tvm_op", "tvm_graph", "tvm_load", "tvm_fuse", "tvm_diff", "tvm_verify", "tvm_time", "tvm_doctor"}
+MAGICS = {"tvm_op", "tvm_graph", "tvm_load", "tvm_fuse", "tvm_diff", "tvm_verify", "tvm_time", "tvm_tune", "tvm_doctor"}
 
 
 def traces(shell) -> dict:

@@ -49,10 +49,11 @@ CLEANUP = argument(
     "--cleanup", choices=("tvmlab", "tvm", "none"), help="Which clean-up of the model runs before the stages."
 )
 ENGINE = argument("--engine", choices=("python", "tvm", "none"), help="Who decides what is fused.")
+REMOTE = argument("--remote", metavar="tracker://HOST:PORT/KEY", help="A device that TVM's RPC tracker lends.")
 STAGES = ("import", "legalize", "annotate", "fuse", "inline", "schedule", "build")
 DEFAULT_SIDES = ("unfused", "fused", "scheduled", "onnxruntime")
 SIDES = (
-    *("none", "fuse", "fuse+inline", "full", "onnxruntime", "onnxruntime-off"),
+    *("none", "fuse", "fuse+inline", "full", "tuned", "onnxruntime", "onnxruntime-off"),
     *("unfused", "fused", "scheduled", "onnxruntime-all"),
 )
 DISPLAY = (
@@ -313,11 +314,24 @@ class Tvmlab(Magics):
             action="store_true",
             help="Each kernel of the full build too: time, bytes, operations, and what bounds it.",
         ),
+        REMOTE,
         SEED,
     )
     def tvm_time(self, model: Any, **options: Any) -> Any:
         """Time a model unfused, fused, scheduled and in onnxruntime, interleaved in one run."""
         return backend.api().bench(model, **options)
+
+    @command(
+        MODEL,
+        argument("--trials", type=int, metavar="N", help="Candidates to measure, dealt to the kernels by their time."),
+        argument("--database", type=Path, metavar="FILE", help="The file that keeps what is found."),
+        argument("--threads", type=int, metavar="N", help="Threads to measure on."),
+        REMOTE,
+        SEED,
+    )
+    def tvm_tune(self, model: Any, **options: Any) -> Any:
+        """Search for schedules that are faster than the rules', and keep them; it takes minutes."""
+        return backend.api().tune(model, **options)
 
     @command()
     def tvm_doctor(self) -> Any:

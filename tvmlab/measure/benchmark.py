@@ -73,11 +73,18 @@ def _of_stage(stage: str, *, kernels: str = "fuse") -> _Build:
     return _Build(compiled, kernels, parallel=stage == "schedule")
 
 
+def _tuned(model: Model) -> Any:
+    from tvmlab import pipeline
+
+    return pipeline.trace(model, tuned=True).executable
+
+
 _BUILDS = {
     "none": _of_stage("legalize", kernels="legalize"),
     "fuse": _of_stage("fuse"),
     "fuse+inline": _of_stage("inline"),
     "full": _of_stage("schedule"),
+    "tuned": _Build(_tuned, "fuse", parallel=True),
 }
 _OTHER_NAMES = {"unfused": "none", "fused": "fuse", "scheduled": "full", "onnxruntime-all": "onnxruntime"}
 SIDES = (*_BUILDS, "onnxruntime", "onnxruntime-off", *_OTHER_NAMES)
@@ -104,6 +111,7 @@ def bench(
     kernels: bool = False,
     composed: Any = None,
     attributes: Mapping[str, Any] | None = None,
+    remote: str | None = None,
 ) -> Timing:
     """Time a model's builds and onnxruntime against each other, or an operator's forms.
 
@@ -112,7 +120,8 @@ def bench(
     model : Model or Op
     sides : sequence of str, optional
         Of a model: ``none`` or ``unfused`` (one kernel an operator), ``fuse`` or ``fused``, ``fuse+inline`` (no buffers
-        between the steps of a kernel), ``full`` or ``scheduled`` (also parallel and vectorised), ``onnxruntime`` or
+        between the steps of a kernel), ``full`` or ``scheduled`` (also parallel and vectorised), ``tuned`` (with the
+        schedules that `tvmlab.measure.tune` found faster than these), ``onnxruntime`` or
         ``onnxruntime-all`` (all its optimisations), ``onnxruntime-off`` (none).  Default: `DEFAULT_SIDES`.
         Of an operator: ``numpy`` (its reference), ``composed`` and ``kernel``.  Default: those that it has.
         The first is what the others are compared with.
@@ -133,6 +142,8 @@ def bench(
         expressions and the attributes by name.
     attributes : mapping, optional
         Of the operator.
+    remote : str, optional
+        ``tracker://host:port/key``: on a device that TVM's RPC tracker lends, by that device's own clock.
 
     Returns
     -------
@@ -145,6 +156,8 @@ def bench(
         A side is unknown, or given twice; there are fewer threads than `threads`; an option is for operators alone.
     BackendError
         Only onnxruntime was asked for, and it is not installed.
+    RemoteLost
+        The remote device cannot be reached or went away; its ``partial`` is a Timing of the rounds before.
 
     Notes
     -----
@@ -152,6 +165,8 @@ def bench(
     operators has none that onnxruntime knows: there the network before they came into it is timed, and the side's
     note says so.
     """
+    if remote is not None:
+        return _on_remote(model, remote, sides, repeats, threads, inputs, seed, budget, kernels=kernels)
     threads = runtime.thread_count() if threads is None else threads
     with runtime.threads(threads):
         if isinstance(model, ops.Op):
@@ -175,6 +190,29 @@ def bench(
     notes += [*feeds.notes, *_differing(outputs), *_suspicions(rounds.of(contenders), threads, counts)]
     profile = watch.profile(rounds) if watch else None
     return Timing(name, timed, timed[0].name, threads, machine(), tuple(notes), profile)
+
+
+def _on_remote(
+    model: Model | ops.Op,
+    remote: str,
+    sides: Sequence[str] | None,
+    repeats: int | None,
+    threads: int | None,
+    inputs: Given,
+    seed: int,
+    budget: float,
+    *,
+    kernels: bool,
+) -> Timing:
+    from tvmlab.measure.remote import remote_bench
+
+    if isinstance(model, ops.Op) or kernels:
+        raise CallError("a remote device times whole models", mend="give a model, and leave kernels out")
+    chosen = DEFAULT_SIDES if sides is None else sides
+    _check_sides(chosen)
+    return remote_bench(
+        model, remote, sides=chosen, repeats=repeats, threads=threads, inputs=inputs, seed=seed, budget=budget
+    )
 
 
 def _watch(model: Model, feeds: Feeds, threads: int) -> KernelWatch:

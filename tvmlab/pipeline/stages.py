@@ -40,6 +40,7 @@ __all__ = [
     "fuse_groups",
     "import_model",
     "inline",
+    "laid_out",
     "legalize",
     "merge_groups",
     "schedule",
@@ -155,10 +156,14 @@ def inline(module: Any) -> Any:
     return _each_kernel(module, inline_kernel, "inline")
 
 
-def schedule(module: Any) -> Any:
-    """Kernels with layouts and loops that a processor likes."""
-    carried = guarded(lambda: carry_layouts(module), _explain("schedule"))
-    return _each_kernel(carried, schedule_kernel, "schedule")
+def laid_out(module: Any) -> Any:
+    """Kernels with layouts that a processor likes."""
+    return guarded(lambda: carry_layouts(module), _explain("schedule"))
+
+
+def schedule(module: Any, schedule_one: Callable[[Any], Any] = schedule_kernel) -> Any:
+    """Kernels with layouts and loops that a processor likes; `schedule_one` takes and gives a PrimFunc."""
+    return _each_kernel(laid_out(module), schedule_one, "schedule")
 
 
 def build(module: Any, target: Any = None) -> runtime.Executable:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import dataclasses
 import functools
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +19,7 @@ from tvmlab.pipeline import stages
 from tvmlab.pipeline.grouping import groups_of
 from tvmlab.pipeline.live import DOMAIN
 from tvmlab.pipeline.relax_reader import RelaxReading, read_relax
+from tvmlab.pipeline.tuned import Database, TunedSchedules
 from tvmlab.records import FunctionDiff, Partition, Record, StageDiff
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STAGES", "Stage", "Trace", "fuse", "trace"]
 
-_traces: WeakKeyDictionary[Model, dict[tuple[str, str], Trace]] = WeakKeyDictionary()
+_traces: WeakKeyDictionary[Model, dict[tuple[str, str, str], Trace]] = WeakKeyDictionary()
 _early_stages: WeakKeyDictionary[Model, dict[str, _Annotated]] = WeakKeyDictionary()
 
 STAGES = ("import", "legalize", "annotate", "fuse", "inline", "schedule", "build")
@@ -155,7 +158,13 @@ class Trace(Record):
         )
 
 
-def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "python") -> Trace:
+def trace(
+    model: Model,
+    *,
+    cleanup: str = "tvmlab",
+    engine: str = "python",
+    tuned: bool | str | os.PathLike[str] | TunedSchedules = False,
+) -> Trace:
     """Take a model through every stage.
 
     Parameters
@@ -166,6 +175,9 @@ def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "python") -> T
         See `stages.import_model`.
     engine : {"python", "tvm", "none"}
         Who decides which kernels are fused: tvmlab's own fuser, TVM's FuseOps, or nobody.
+    tuned : bool, path or TunedSchedules
+        Take the schedules that `tvmlab.measure.tune` found where they were faster than the rules': from the default
+        database (True), or from a file.
 
     Returns
     -------
@@ -179,9 +191,18 @@ def trace(model: Model, *, cleanup: str = "tvmlab", engine: str = "python") -> T
         TVM fails in a stage; an error of a live operator's cell is raised as it is.
     """
     kept = _traces.setdefault(model, {})
-    if (cleanup, engine) not in kept:
-        kept[cleanup, engine] = _trace(model, cleanup, engine)
-    return kept[cleanup, engine]
+    if (cleanup, engine, "") not in kept:
+        kept[cleanup, engine, ""] = _trace(model, cleanup, engine)
+    by_rules = kept[cleanup, engine, ""]
+    if not isinstance(tuned, TunedSchedules):
+        if tuned is False:
+            return by_rules
+        tuned = TunedSchedules(Database(None if tuned is True else tuned))
+    key = (cleanup, engine, tuned.stamp)
+    if key not in kept:
+        last = _timed("schedule", lambda: stages.schedule(by_rules["inline"].module, tuned.schedule_kernel))
+        kept[key] = dataclasses.replace(by_rules, stages=(*by_rules.stages[:-1], last))
+    return kept[key]
 
 
 def _trace(model: Model, cleanup: str, engine: str) -> Trace:

@@ -19,6 +19,7 @@ from tvmlab.show import (
     stage_explorer,
     timings,
     traces,
+    tunings,
     verifications,
 )
 
@@ -36,5 +37,6 @@ __all__ = [
     "stage_explorer",
     "timings",
     "traces",
+    "tunings",
     "verifications",
 ]
