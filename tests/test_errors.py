@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tvmlab import errors
-from tvmlab.errors import ComputeError, Location, TvmlabError
+from tvmlab.errors import ComputeError, Location, TvmlabError, nearest
 
 
 def test_an_error_renders_as_three_lines():
@@ -24,7 +24,7 @@ def test_an_error_is_rebuilt_from_its_message():
     assert again.what.endswith("what")
 
 
-@pytest.mark.parametrize("kind", [getattr(errors, n) for n in errors.__all__ if n != "Location"])
+@pytest.mark.parametrize("kind", [getattr(errors, n) for n in errors.__all__ if n not in ("Location", "nearest")])
 def test_every_class_survives_tvms_frames(kind):
     import tvm_ffi
 
@@ -46,3 +46,10 @@ def test_a_location_without_its_text():
     assert str(Location("cell", 3)) == "cell, line 3"
     assert str(Location("cell", 3, 4, "    x = y")) == "cell, line 3: ▸x = y"
     assert str(Location("cell", 3, -1, "    x = y")) == "cell, line 3: x = y"
+
+
+def test_the_nearest_word():
+    assert nearest("rellu", ["gelu", "relu", "silu"]) == "relu"
+    assert nearest("RELU", ["relu"]) == ""
+    assert nearest("RELU", ["Relu"], any_case=True) == "Relu"
+    assert nearest(7, ["8"]) == nearest("x", []) == ""

@@ -30,6 +30,7 @@ __all__ = [
     "trace",
     "tune",
     "verify",
+    "why_no_match",
 ]
 
 

@@ -54,6 +54,7 @@ __all__ = [
     "track",
     "tune",
     "verify",
+    "why_no_match",
 ]
 
 Cache = Callable[[str], str]
@@ -384,6 +385,21 @@ def compare_levels(model: Model, *, cleanup: str = "tvmlab") -> LevelsDiff:
     from tvmlab import pipeline
 
     return pipeline.compare_levels(_as_model(model), cleanup=cleanup)
+
+
+def why_no_match(model: Any, pattern: Any) -> str:
+    """Why FuseOpsByPattern finds a pattern nowhere in a model, of which TVM says nothing.
+
+    Parameters
+    ----------
+    model : Model or tvm.IRModule
+        As it stands, before any clean-up.
+    pattern : tvm.relax.dpl.DFPattern, FusionPattern, tuple of str and DFPattern, fusion.Template or str
+        As FuseOpsByPattern takes them; or a template, or the name of one that tvmlab ships.
+    """
+    from tvmlab import pipeline
+
+    return pipeline.why_no_match(getattr(model, "module", model), pattern)
 
 
 def diff(

@@ -6,6 +6,7 @@ import onnx
 import pytest
 from onnx import helper, parser
 
+from tvmlab import fusion
 from tvmlab.errors import LoadError
 from tvmlab.fusion import read_onnx
 
@@ -76,3 +77,12 @@ def test_a_path_bytes_and_a_message_are_read_alike(tmp_path):
     for source in (path, str(path), path.read_bytes(), memoryview(path.read_bytes()), model):
         assert read_onnx(source).graph.labels == ("y",)
     assert len(read_onnx("light_squeezenet.onnx").graph) == 66
+
+
+def test_a_name_near_that_of_a_shipped_network_is_suggested(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LoadError, match=r"did you mean 'light_squeezenet\.onnx', which comes with the onnx package\?"):
+        fusion.fuse_onnx("light_squeeznet.onnx")
+    (tmp_path / "lite_squeeznet.onnx").write_bytes(b"")
+    with pytest.raises(LoadError, match=r"did you mean 'lite_squeeznet\.onnx'\?"):
+        fusion.fuse_onnx("lite_squeeznt.onnx")

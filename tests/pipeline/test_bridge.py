@@ -74,14 +74,131 @@ def test_any_partition_becomes_kernels_and_computes_the_same():
     assert len(counts) > 2
 
 
-def test_groups_that_tvm_does_not_make_are_refused():
-    module, provenance = annotated(pipeline.load(parser.parse_model(SPLIT)))
+def with_sinks(grouping, groups):
+    """The grouping with these groups in place of its own; nodes in none are alone."""
+    sinks = np.arange(len(grouping.graph), dtype=np.int32)
+    for group in groups:
+        sinks[list(group)] = max(group)
+    return fusion.Grouping(**{**vars(grouping), "sinks": sinks})
+
+
+def test_a_group_with_several_outputs_is_one_kernel():
+    model = pipeline.load(parser.parse_model(SPLIT))
+    module, provenance = annotated(model)
     reading = read_relax(module, provenance)
-    grouping = fusion.partition(reading.graph)
-    siblings = grouping.sinks.copy()
-    siblings[:] = len(siblings) - 1
-    with pytest.raises(PipelineError, match="the partition has 1 groups, but TVM made"):
-        bridge.fuse_as(module, reading, fusion.Grouping(**{**vars(grouping), "sinks": siblings}))
+    whole = fusion.partition(reading.graph)
+    inner = [at for at, binding in enumerate(reading.bindings) if reading.graph.computes[at] or "[" in str(binding)]
+    fused = stages.fuse_as(module, reading, with_sinks(whole, [inner[:-1]]))
+    assert (
+        stages.count_kernels(fused)
+        == sum(reading.graph.computes) - sum(reading.graph.computes[n] for n in inner[:-1]) + 1
+    )
+    x = np.random.default_rng(0).normal(size=(2, 6)).astype(np.float32)
+    right = pipeline.trace(model, engine="none").executable.run(x)
+    for got, wanted in zip(stages.build(stages.merge_groups(fused)).run(x), right, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def random_model(seed):
+    """Unary and binary operators on values of before, two to four of them outputs."""
+    random = np.random.default_rng(seed)
+    values, lines = ["x"], []
+    for at in range(int(random.integers(5, 12))):
+        first, second = random.choice(values[-4:], 2)
+        name = f"v{at}"
+        lines.append(
+            f"{name} = {random.choice(['Neg', 'Relu', 'Tanh'])}({first})"
+            if random.random() < 0.5
+            else f"{name} = {random.choice(['Add', 'Sub'])}({first}, {second})"
+        )
+        values.append(name)
+    outputs = sorted(set(values[-2:]) | set(random.choice(values[1:], 2)))
+    given = ", ".join(f"float[n,4] {name}" for name in outputs)
+    return (
+        f'<ir_version: 8, opset_import: ["": 17]> g (float[n,4] x) => ({given}) {{ {" ".join(lines)} }}',
+        lines,
+        outputs,
+    )
+
+
+def in_numpy(lines, outputs, x):
+    known = {"x": x}
+    operators = {
+        "Neg": np.negative,
+        "Relu": lambda v: np.maximum(v, 0),
+        "Tanh": np.tanh,
+        "Add": np.add,
+        "Sub": np.subtract,
+    }
+    for line in lines:
+        name, operator, arguments = line.replace(")", "").replace("=", "(").split("(")
+        known[name.strip()] = operators[operator.strip()](*(known[a.strip()] for a in arguments.split(",")))
+    return [known[name] for name in outputs]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_runs_of_nodes_of_random_graphs_are_kernels_of_as_many_outputs_as_need_be(seed):
+    text, lines, outputs = random_model(seed)
+    module, provenance = annotated(pipeline.load(parser.parse_model(text)))
+    reading = read_relax(module, provenance)
+    nodes = [at for at in range(len(reading.graph)) if reading.graph.computes[at]]
+    random = np.random.default_rng(seed)
+    cuts = sorted(random.choice(len(nodes), min(3, len(nodes)), replace=False))
+    groups = [run.tolist() for run in np.split(np.array(nodes), cuts) if len(run)]  # neighbours in order: no cycle
+    fused = stages.fuse_as(module, reading, with_sinks(fusion.partition(reading.graph), groups))
+    assert stages.count_kernels(fused) == len(groups)
+    merged = stages.merge_groups(fused)
+    assert stages.count_kernels(merged) == len(groups)
+    x = random.normal(size=(3, 4)).astype(np.float32)
+    by_tvm = stages.build(stages.merge_groups(stages.fuse_groups(module))).run(x)
+    got = stages.build(stages.schedule(stages.inline(merged))).run(x)
+    for mine, theirs, right in zip(got, by_tvm, in_numpy(lines, outputs, x), strict=True):
+        np.testing.assert_allclose(mine, right, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(theirs, right, rtol=1e-5, atol=1e-6)
+
+
+def test_a_convolution_whose_value_is_also_an_output_of_its_kernel_is_scheduled():
+    text = (
+        '<ir_version: 8, opset_import: ["": 17]> g (float[1,16,6,6] x, float[16,16,3,3] w) =>'
+        " (float[1,16,6,6] r, float[1,16,6,6] s) { c = Conv<pads=[1,1,1,1]>(x, w) r = Relu(c)"
+        " d = Conv<pads=[1,1,1,1]>(r, w) s = Add(d, c) }"
+    )
+    model = pipeline.load(parser.parse_model(text))
+    module, provenance = annotated(model)
+    reading = read_relax(module, provenance)
+    first, second, third, last = [at for at in range(len(reading.graph)) if reading.graph.computes[at]]
+    pairs = with_sinks(fusion.partition(reading.graph), [[first, second], [third, last]])
+    merged = stages.merge_groups(stages.fuse_as(module, reading, pairs))
+    assert stages.count_kernels(merged) == 2
+    x, w = (np.random.default_rng(0).normal(size=i.shape).astype(np.float32) for i in model.inputs)
+    right = pipeline.trace(model, engine="none").executable.run(x, w)
+    for got, wanted in zip(stages.build(stages.schedule(stages.inline(merged))).run(x, w), right, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_siblings_that_only_read_the_same_are_one_kernel():
+    text = (
+        '<ir_version: 8, opset_import: ["": 17]> g (float[8] x) => (float[8] a, float[8] b) { a = Exp(x) b = Neg(x) }'
+    )
+    module, provenance = annotated(pipeline.load(parser.parse_model(text)))
+    reading = read_relax(module, provenance)
+    pair = [at for at in range(len(reading.graph)) if reading.graph.computes[at]]
+    fused = stages.merge_groups(stages.fuse_as(module, reading, with_sinks(fusion.partition(reading.graph), [pair])))
+    assert stages.count_kernels(fused) == 1
+    x = np.arange(8, dtype=np.float32)
+    for got, right in zip(stages.build(fused).run(x), (np.exp(x), -x), strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-6)
+
+
+def test_groups_that_wait_for_one_another_are_refused():
+    text = (
+        '<ir_version: 8, opset_import: ["": 17]> g (float[8] x) => (float[8] c) { a = Exp(x) b = Neg(a) c = Add(a, b) }'
+    )
+    module, provenance = annotated(pipeline.load(parser.parse_model(text)))
+    reading = read_relax(module, provenance)
+    first, _, last = [at for at in range(len(reading.graph)) if reading.graph.computes[at]]
+    with pytest.raises(PipelineError, match="the groups wait for one another"):
+        bridge.fuse_as(module, reading, with_sinks(fusion.partition(reading.graph), [[first, last]]))
 
 
 def test_nodes_of_onnx_and_variables_name_kernels_too():

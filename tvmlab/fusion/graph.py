@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tvmlab.errors import GraphError
+from tvmlab.errors import GraphError, nearest
 
 __all__ = ["Edge", "Graph", "Kind"]
 
@@ -306,7 +306,7 @@ class Graph:
                 return self._numbers[node]
         elif 0 <= node < len(self):
             return int(node)
-        close = _nearest(str(node), self._numbers)
+        close = nearest(node, self._numbers)
         raise GraphError(
             f"there is no node {node!r}", mend=f"did you mean {close!r}?" if close else self._some_labels()
         )
@@ -330,9 +330,3 @@ def _codes(given: list[Kind | int | str]) -> bytes:
     if len(numbers) == len(given) and set(numbers) <= set(Kind.__members__.values()):
         return bytes(numbers)  # the quick way for a million of them
     return bytes(Kind.of(kind) for kind in given)
-
-
-def _nearest(name: str, known: Iterable[str]) -> str | None:
-    import difflib
-
-    return next(iter(difflib.get_close_matches(name, itertools.islice(known, 100_000), n=1)), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -10,12 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from tvmlab.errors import LoadError
+from tvmlab.errors import LoadError, nearest
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, TensorProto
 
-__all__ = ["decoded", "find", "inner_graphs", "model_proto", "read_bytes", "refuse_far_weights", "shipped_networks"]
+__all__ = [
+    "decoded",
+    "find",
+    "inner_graphs",
+    "model_proto",
+    "read_bytes",
+    "refuse_far_weights",
+    "refuse_misspelt",
+    "shipped_networks",
+]
 
 _LARGEST_FILE = 2 << 30  # bytes: protobuf reads no larger message
 
@@ -39,6 +47,7 @@ def model_proto(source: Any) -> ModelProto:
         proto, where = decoded(bytes(source), "the bytes"), "the bytes"
     elif isinstance(source, str | os.PathLike):
         path = find(Path(source))
+        refuse_misspelt(path)
         proto, where = decoded(read_bytes(path), str(path)), str(path)
     else:
         raise LoadError(
@@ -57,6 +66,28 @@ def find(path: Path) -> Path:
     """The path; of a bare file name that is not here, that of the network in the onnx package."""
     shipped = shipped_networks() / path
     return shipped if len(path.parts) == 1 and not path.exists() and shipped.is_file() else path
+
+
+def refuse_misspelt(path: Path) -> None:
+    """Refuse a bare name that is not here, but near that of a network in the onnx package.
+
+    Raises
+    ------
+    LoadError
+    """
+    if len(path.parts) != 1 or "\0" in path.name or path.exists():
+        return
+    shipped = sorted(p.name for p in shipped_networks().glob("*.onnx"))
+    here = [p.name for p in Path().iterdir()]
+    asked = path.name if path.suffix else f"{path.name}.onnx"
+    near = nearest(asked, [*here, *shipped])
+    if near in shipped:
+        mend = f"did you mean {near!r}, which comes with the onnx package?"
+    elif not near and asked.startswith("light"):
+        mend = f"the onnx package has {', '.join(shipped)}"
+    else:
+        return
+    raise LoadError("there is no such file", str(path), mend)
 
 
 def shipped_networks() -> Path:
@@ -159,8 +190,8 @@ def _tensors(graph: GraphProto) -> Iterator[tuple[str, TensorProto]]:
 def _nearest(path: Path) -> str:
     if not path.parent.is_dir():
         return f"there is no directory {path.parent} either"
-    close = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir()], n=1)
-    return f"did you mean {close[0]!r}?" if close else f"in that directory: {_files_in(path.parent)}"
+    close = nearest(path.name, (p.name for p in path.parent.iterdir()))
+    return f"did you mean {close!r}?" if close else f"in that directory: {_files_in(path.parent)}"
 
 
 def _files_in(path: Path) -> str:

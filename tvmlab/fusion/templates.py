@@ -312,13 +312,20 @@ def match_templates(reading: OnnxReading, templates: Iterable[Template | str]) -
     """
     finder = _Finder(reading)
     for given in templates:
-        pattern = _by_name(given)
+        pattern = template_named(given)
         for root in reversed(range(len(reading.nodes))):
             finder.take(pattern, root)
     return sorted(finder.matches, key=lambda match: match.nodes[-1])
 
 
-def _by_name(given: Template | str) -> Template:
+def template_named(given: Template | str) -> Template:
+    """A template as it is; of a name, the one that is shipped.
+
+    Raises
+    ------
+    GraphError
+        None of that name is shipped.
+    """
     if isinstance(given, Template):
         return given
     from tvmlab.fusion.template_gallery import shipped

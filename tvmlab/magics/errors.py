@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from IPython.core.error import UsageError
 
+from tvmlab import errors
 from tvmlab.errors import TvmlabError
 
 __all__ = ["TvmlabUsageError", "nearest"]
@@ -22,6 +22,4 @@ class TvmlabUsageError(TvmlabError, UsageError):
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """The known word nearest to a misspelt one; empty if none is near.  Case is no difference."""
-    by_case = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(word.lower(), by_case, n=1, cutoff=cutoff)
-    return by_case[close[0]] if close else ""
+    return errors.nearest(word, known, cutoff=cutoff, any_case=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ import ml_dtypes  # noqa: F401  registers bfloat16 and its kin with NumPy
 import numpy as np
 from numpy.typing import NDArray
 
-from tvmlab.errors import CallError
+from tvmlab.errors import CallError, nearest
 from tvmlab.records import TensorInfo
 from tvmlab.runtime import check_seed
 
@@ -91,8 +90,8 @@ def _by_name(tensors: Sequence[TensorInfo], given: Given) -> dict[str, Array]:
     dtypes = {tensor.name: np.dtype(tensor.dtype) if tensor.dtype else None for tensor in tensors}
     for name in given:
         if name not in dtypes:
-            near = difflib.get_close_matches(str(name), names, 1)
-            raise CallError(f"the model has no input {name!r}", mend=f"did you mean {near[0]!r}?" if near else None)
+            near = nearest(name, names)
+            raise CallError(f"the model has no input {name!r}", mend=f"did you mean {near!r}?" if near else None)
     return {name: _cast(name, np.asarray(value), dtypes[name]) for name, value in given.items()}
 
 

@@ -6,6 +6,20 @@ from tvmlab.pipeline.graphs import graph
 from tvmlab.pipeline.live import DOMAIN, LiveCall
 from tvmlab.pipeline.loading import load
 from tvmlab.pipeline.model import Model
-from tvmlab.pipeline.tracing import STAGES, Stage, Trace, fuse, trace
+from tvmlab.pipeline.tracing import STAGES, Stage, Trace, compare_levels, fuse, trace
+from tvmlab.pipeline.unmatched import why_no_match
 
-__all__ = ["DOMAIN", "STAGES", "LiveCall", "Model", "Stage", "Trace", "fuse", "graph", "load", "trace"]
+__all__ = [
+    "DOMAIN",
+    "STAGES",
+    "LiveCall",
+    "Model",
+    "Stage",
+    "Trace",
+    "compare_levels",
+    "fuse",
+    "graph",
+    "load",
+    "trace",
+    "why_no_match",
+]

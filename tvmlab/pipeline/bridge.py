@@ -4,6 +4,8 @@ TVM's FuseOps merges a value into what reads it unless the value escapes, its ki
 large.  So it makes any groups one likes that are read outside at their last value only: all kernels are called bcast
 for the time being, no group is too large, and just the last value of each group escapes, being bound to a variable that
 is no dataflow variable.  That FuseOps did as it was told is counted, since where it does not, it says nothing.
+
+Groups of any other form, with several outputs or of nodes that do not read each other, are written as functions here.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 
 from tvmlab.errors import PipelineError
 from tvmlab.fusion import Grouping, Kind
+from tvmlab.pipeline.outlining import outline
 from tvmlab.pipeline.relax_reader import RelaxReading
 
 __all__ = ["fuse_as"]
@@ -35,8 +38,28 @@ def fuse_as(module: Any, reading: RelaxReading, grouping: Grouping) -> Any:
     Raises
     ------
     PipelineError
-        TVM made other groups than it was told.
+        TVM made other groups than it was told; groups wait for one another; or one holds what is no kernel.
     """
+    by_marks = _can_be_marked(reading, grouping)
+    fused = _by_marks(module, reading, grouping) if by_marks else outline(module, reading, grouping)
+    _count(fused, reading, grouping)
+    return fused
+
+
+def _can_be_marked(reading: RelaxReading, grouping: Grouping) -> bool:
+    """Whether of every group the last value alone is read outside, and is made from all others."""
+    graph, sinks = reading.graph, grouping.sinks
+    starts, readers = graph.distinct_readers()
+    for node, sink in enumerate(sinks.tolist()):
+        if node == sink:
+            continue
+        theirs = readers[starts[node] : starts[node + 1]]
+        if graph.external[node] or not theirs or any(sinks[reader] != sink for reader in theirs):
+            return False
+    return True
+
+
+def _by_marks(module: Any, reading: RelaxReading, grouping: Grouping) -> Any:
     import tvm
     from tvm import tirx
     from tvm.relax import transform
@@ -53,7 +76,6 @@ def fuse_as(module: Any, reading: RelaxReading, grouping: Grouping) -> Any:
         if variable in kernels:
             fused[variable.name_hint] = kernels[variable]
     fused["main"] = _rebound(fused, fused["main"], _results(fused["main"]))
-    _count(fused, reading, grouping)
     return fused
 
 

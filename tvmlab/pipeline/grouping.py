@@ -12,7 +12,7 @@ from typing import Any
 
 from tvmlab.records import Group
 
-__all__ = ["KINDS", "callee", "groups_of", "labels_of_calls"]
+__all__ = ["KINDS", "callee", "groups_of", "labels_of_calls", "variables_by_group"]
 
 KINDS = {
     0: "kElemWise",
@@ -48,6 +48,14 @@ def groups_of(before: Any, after: Any, provenance: Mapping[str, str]) -> tuple[G
     )
 
 
+def variables_by_group(before: Any, after: Any) -> list[tuple[str, list[str]]]:
+    """Name of each group after FuseOps or FuseOpsByPattern, and the variables of `before` that are in it."""
+    nodes = _Nodes(before, {})
+    return [
+        (kernel, [nodes.variables[m] for m in sorted(members)]) for kernel, members in _Reader(after, nodes).groups()
+    ]
+
+
 class _Nodes:
     """The calls of main before fusion."""
 
@@ -67,6 +75,7 @@ class _Nodes:
             self.positions[name].append(position)
             self.kinds.append(_kind(functions.get(name)))
             values[variable] = ("node", position)
+        self.variables = variables
         self.labels, _ = labels_of_calls(self.kernels, variables, provenance)
         self.taken: set[int] = set()
 

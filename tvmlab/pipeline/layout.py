@@ -231,7 +231,7 @@ def _blocked_type(kind: Any, lanes: int) -> Any:
 
 
 def _fixed_variables(function: Any) -> set[Any]:
-    """Variables that something else than a kernel reads, or that come from outside."""
+    """Variables that something else than a kernel reads or makes, or that come from outside."""
     from tvm import relax
 
     fixed = set(function.params)
@@ -244,6 +244,7 @@ def _fixed_variables(function: Any) -> set[Any]:
         value = getattr(binding, "value", None)
         if _kernel_call(value) is None and value is not None:
             relax.analysis.post_order_visit(value, visit)
+            fixed.add(binding.var)
         if not isinstance(binding.var, relax.DataflowVar):
             fixed.add(binding.var)
     relax.analysis.post_order_visit(function.body.body, visit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 import re
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from tvmlab.errors import LoadError
-from tvmlab.fusion.onnx_file import decoded, find, read_bytes, refuse_far_weights, shipped_networks
+from tvmlab.fusion.onnx_file import decoded, find, read_bytes, refuse_far_weights, refuse_misspelt
 from tvmlab.fusion.onnx_graph import OnnxGraph
 from tvmlab.pipeline.claims import refuse_false_claims
 from tvmlab.pipeline.graphs import graph
@@ -104,7 +103,7 @@ def _read_onnx(source: Any) -> ModelProto | None:
 def _read_file(path: Path) -> ModelProto:
     path = find(path)
     where = str(path)
-    _refuse_misspelt(path)
+    refuse_misspelt(path)
     proto = decoded(read_bytes(path), where)
     refuse_far_weights(proto, where)
     try:
@@ -116,23 +115,6 @@ def _read_file(path: Path) -> ModelProto:
             "put the weights' file next to it, under the name that it says",
         ) from error
     return _checked(proto, where)
-
-
-def _refuse_misspelt(path: Path) -> None:
-    """Refuse a bare name that is not here, but near that of a network in the onnx package."""
-    if len(path.parts) != 1 or "\0" in path.name or path.exists():
-        return
-    shipped = sorted(p.name for p in shipped_networks().glob("*.onnx"))
-    here = [p.name for p in Path().iterdir()]
-    asked = path.name if path.suffix else f"{path.name}.onnx"
-    near = difflib.get_close_matches(asked, [*here, *shipped], n=1)
-    if near and near[0] in shipped:
-        mend = f"did you mean {near[0]!r}, which comes with the onnx package?"
-    elif not near and asked.startswith("light"):
-        mend = f"the onnx package has {', '.join(shipped)}"
-    else:
-        return
-    raise LoadError("there is no such file", str(path), mend)
 
 
 def _checked(proto: ModelProto, where: str) -> ModelProto:

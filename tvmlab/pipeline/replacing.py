@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from tvmlab import ops
-from tvmlab.errors import LoadError
+from tvmlab.errors import LoadError, nearest
 from tvmlab.fusion.onnx_graph import OnnxGraph, label
 from tvmlab.pipeline.guarded import guarded
 from tvmlab.pipeline.live import DOMAIN, VERSION, LiveCall, live_call, node_of
@@ -145,11 +144,11 @@ def _chosen(names: Sequence[str], where: Where | None, old: str) -> list[int]:
         for each in wanted:
             known = each in names if isinstance(each, str) else -len(names) <= each < len(names)
             if not known:
-                close = difflib.get_close_matches(str(each), names, n=1)
+                close = nearest(each, names)
                 raise LoadError(
                     f"where: there is no {old} called {each!r}" if isinstance(each, str) else f"where: no {old} {each}",
                     f"{len(names)} of them: {', '.join(names[:8])}{' …' if len(names) > 8 else ''}",
-                    f"did you mean {close[0]!r}?" if close else f"give names, or indices from 0 to {len(names) - 1}",
+                    f"did you mean {close!r}?" if close else f"give names, or indices from 0 to {len(names) - 1}",
                 )
         indices = {each % len(names) for each in wanted if not isinstance(each, str)}
         found = [position for position, name in enumerate(names) if name in wanted or position in indices]
@@ -169,10 +168,10 @@ def _predicate(where: Callable[..., bool]) -> Callable[[str, int], bool]:
 
 
 def _absent(model: Model, old: str, known: set[str]) -> LoadError:
-    close = difflib.get_close_matches(old, sorted(known), n=1, cutoff=0.5)
+    close = nearest(old, sorted(known), cutoff=0.5)
     counted = ", ".join(sorted(known))
     return LoadError(
         f"there is no {old} in the model",
         f"model {model.name!r}, which has {counted}",
-        f"did you mean {close[0]!r}?" if close else "take one of these",
+        f"did you mean {close!r}?" if close else "take one of these",
     )

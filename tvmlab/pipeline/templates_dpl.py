@@ -31,9 +31,10 @@ from tvmlab.fusion.templates import (
     operand_orders,
     parts,
 )
+from tvmlab.pipeline.grouping import variables_by_group
 from tvmlab.runtime import quiet
 
-__all__ = ["fuse_by_templates", "fusion_pattern"]
+__all__ = ["fuse_by_templates", "fusion_pattern", "matched_variables"]
 
 Attributes = Mapping[str, Any]
 
@@ -117,14 +118,38 @@ def fuse_by_templates(module: Any, templates: Iterable[Template]) -> Any:
     NameRefused
         A template asks for an operator that is not live.
     """
-    import tvm
-    from tvm import relax
+    return _fused(_tidied(module), templates)
+
+
+def matched_variables(module: Any, templates: Iterable[Template]) -> list[tuple[str, list[str]]]:
+    """Where TVM finds templates in main: the name of the template of each match, and the variables of its calls.
+
+    Parameters and errors are those of `fuse_by_templates`.
+    """
+    tidied = _tidied(module)
+    fused = _fused(tidied, templates)
+    functions = {variable.name_hint: function for variable, function in fused.functions.items()}
+    found = []
+    for kernel, variables in variables_by_group(tidied, fused):
+        attributes = getattr(functions.get(kernel), "attrs", None) or {}
+        if variables and "Composite" in attributes:
+            found.append((str(attributes["Composite"]).removeprefix("tvmlab."), variables))
+    return found
+
+
+def _tidied(module: Any) -> Any:
+    from tvm.relax import transform
+
+    with quiet():
+        return transform.DeadCodeElimination()(transform.CanonicalizeBindings()(module))
+
+
+def _fused(module: Any, templates: Iterable[Template]) -> Any:
+    from tvm.relax import transform
 
     patterns = [fusion_pattern(template) for template in templates]
-    tidy = [relax.transform.CanonicalizeBindings(), relax.transform.DeadCodeElimination()]
     with quiet():
-        fuse = relax.transform.FuseOpsByPattern(patterns, bind_constants=False)
-        return tvm.ir.transform.Sequential([*tidy, fuse])(module)
+        return transform.FuseOpsByPattern(patterns, bind_constants=False)(module)
 
 
 class _Writer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import dataclasses
 import functools
 import os
@@ -14,18 +13,23 @@ from weakref import WeakKeyDictionary
 
 from tvmlab import runtime
 from tvmlab.errors import CallError
-from tvmlab.fusion import Grouping, fuse_onnx, label, partition
+from tvmlab.fusion import Grouping, OnnxGraph, fuse_onnx, partition
+from tvmlab.fusion.onnx_reader import labels_of
 from tvmlab.pipeline import stages
 from tvmlab.pipeline.grouping import groups_of
+from tvmlab.pipeline.levels import levels_diff
 from tvmlab.pipeline.live import DOMAIN
+from tvmlab.pipeline.passes import PassRun, changed_functions, functions_by_name, record_passes
 from tvmlab.pipeline.relax_reader import RelaxReading, read_relax
+from tvmlab.pipeline.templates_relax import group_by_templates
 from tvmlab.pipeline.tuned import Database, TunedSchedules
-from tvmlab.records import FunctionDiff, Partition, Record, StageDiff
+from tvmlab.records import Explorable, FunctionDiff, LevelsDiff, Partition, Record, StageDiff
 
 if TYPE_CHECKING:
+    from tvmlab.pipeline.beside import Beside
     from tvmlab.pipeline.model import Model
 
-__all__ = ["STAGES", "Stage", "Trace", "fuse", "trace"]
+__all__ = ["STAGES", "Stage", "Trace", "compare_levels", "fuse", "trace"]
 
 _traces: WeakKeyDictionary[Model, dict[tuple[str, str, str], Trace]] = WeakKeyDictionary()
 _early_stages: WeakKeyDictionary[Model, dict[str, _Annotated]] = WeakKeyDictionary()
@@ -46,12 +50,15 @@ class Stage(Record):
         What the stage took.
     kernels : int
         Calls in main that compute.
+    passes : tuple of PassRun
+        TVM's passes that ran within it, each with those inside of it.
     """
 
     name: str
     module: Any = field(repr=False)
     seconds: float
     kernels: int
+    passes: tuple[PassRun, ...] = field(default=(), repr=False)
 
     @property
     def headline(self) -> str:
@@ -65,15 +72,24 @@ class Stage(Record):
 
     def function_text(self, name: str) -> str:
         """One function as TVMScript; an empty text if there is none of that name."""
-        function = functions_by_name(self.module).get(name)
-        if function is None:
+        if name not in self._functions:
             return ""
-        with runtime.quiet():
-            return str(function.script())
+        if name not in self._texts:
+            with runtime.quiet():
+                self._texts[name] = str(self._functions[name].script())
+        return self._texts[name]
+
+    @functools.cached_property
+    def _functions(self) -> dict[str, Any]:
+        return functions_by_name(self.module)
+
+    @functools.cached_property
+    def _texts(self) -> dict[str, str]:
+        return {}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Trace(Record):
+class Trace(Explorable):
     """A model's way to machine code.
 
     Parameters
@@ -119,43 +135,54 @@ class Trace(Record):
     @functools.cached_property
     def _built(self) -> Stage:
         last = self["schedule"]
-        return Stage("build", last.module, self.executable.seconds_to_compile, last.kernels)
+        built = self.executable
+        return Stage("build", last.module, built.seconds_to_compile, last.kernels, self._passes_of_build["schedule"])
+
+    @property
+    def is_built(self) -> bool:
+        """Whether there is machine code already."""
+        return "schedule" in self._compiled
 
     @functools.cached_property
     def _compiled(self) -> dict[str, runtime.Executable]:
+        return {}
+
+    @functools.cached_property
+    def _passes_of_build(self) -> dict[str, tuple[PassRun, ...]]:
         return {}
 
     def compiled(self, stage: str) -> runtime.Executable:
         """The module of a stage, compiled as it is: ``annotate`` is unfused, ``fuse`` is fused but not scheduled."""
         name = "schedule" if stage == "build" else stage
         if name not in self._compiled:
-            self._compiled[name] = stages.build(self[name].module)
+            with record_passes() as passes:
+                self._compiled[name] = stages.build(self[name].module)
+            self._passes_of_build[name] = tuple(passes)
         return self._compiled[name]
 
     def diff(self, before: str = "legalize", after: str = "fuse") -> StageDiff:
         """What changed between two stages, function by function."""
-        old, new = (functions_by_name(self[name].module) for name in (before, after))
-        names = [*old, *(name for name in new if name not in old)]
-        changed = [name for name in names if not _same(old.get(name), new.get(name))]
-        return StageDiff(
-            model=self.model,
-            before=before,
-            after=after,
-            functions=tuple(self._function_diff(name, before, after) for name in changed),
-            unchanged=len(names) - len(changed),
-        )
+        return diff_of(self, self[before], self[after])
 
-    def _function_diff(self, name: str, before: str, after: str) -> FunctionDiff:
-        old, new = (self[stage].function_text(name) for stage in (before, after))
-        matcher = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
-        steps = [step for step in matcher.get_opcodes() if step[0] != "equal"]
-        return FunctionDiff(
-            name,
-            old,
-            new,
-            added=sum(end - start for _, _, _, start, end in steps),
-            removed=sum(end - start for _, start, end, _, _ in steps),
-        )
+    def beside(self, other: Trace) -> Beside:
+        """Put it beside another trace, stage by stage: what another clean-up, engine or model makes of it."""
+        from tvmlab.pipeline.beside import Beside
+
+        return Beside(self, other)
+
+
+def diff_of(record: Trace, before: Stage, after: Stage, names: tuple[str, str] = ("", "")) -> StageDiff:
+    """The difference of two stages of a trace, or of another; `names` are what to call them."""
+    old, new = functions_by_name(before.module), functions_by_name(after.module)
+    changed = changed_functions(old, new)
+    return StageDiff(
+        model=record.model,
+        before=names[0] or before.name,
+        after=names[1] or after.name,
+        functions=tuple(FunctionDiff.of(n, before.function_text(n), after.function_text(n)) for n in changed),
+        unchanged=len({*old, *new}) - len(changed),
+        trace=record,
+    )
 
 
 def trace(
@@ -164,6 +191,7 @@ def trace(
     cleanup: str = "tvmlab",
     engine: str = "python",
     tuned: bool | str | os.PathLike[str] | TunedSchedules = False,
+    templates: Sequence[Any] = (),
 ) -> Trace:
     """Take a model through every stage.
 
@@ -178,6 +206,8 @@ def trace(
     tuned : bool, path or TunedSchedules
         Take the schedules that `tvmlab.measure.tune` found where they were faster than the rules': from the default
         database (True), or from a file.
+    templates : sequence of fusion.Template or str
+        What is matched before the rules decide, for ``"python"``: each match is one kernel.
 
     Returns
     -------
@@ -190,9 +220,9 @@ def trace(
     PipelineError
         TVM fails in a stage; an error of a live operator's cell is raised as it is.
     """
-    kept = _traces.setdefault(model, {})
+    kept = {} if templates else _traces.setdefault(model, {})
     if (cleanup, engine, "") not in kept:
-        kept[cleanup, engine, ""] = _trace(model, cleanup, engine)
+        kept[cleanup, engine, ""] = _trace(model, cleanup, engine, templates)
     by_rules = kept[cleanup, engine, ""]
     if not isinstance(tuned, TunedSchedules):
         if tuned is False:
@@ -205,8 +235,15 @@ def trace(
     return kept[key]
 
 
-def _trace(model: Model, cleanup: str, engine: str) -> Trace:
-    walk = _Walk(model, cleanup, engine)
+def _refuse_templates_of(engine: str) -> None:
+    if engine != "python":
+        raise CallError('templates are for engine="python"', mend="leave them out, or take that engine")
+
+
+def _trace(model: Model, cleanup: str, engine: str, templates: Sequence[Any]) -> Trace:
+    if templates:
+        _refuse_templates_of(engine)
+    walk = _Walk(model, cleanup, engine, templates)
     groups = walk.to_groups()
     merged = walk.stage("fuse", lambda: groups if engine == "none" else stages.merge_groups(groups))
     inlined = walk.stage("inline", lambda: stages.inline(merged))
@@ -244,7 +281,8 @@ def fuse(
     without : sequence of str
         Phases to leave out, such as ``"phase2"``.
     templates : sequence of fusion.Template or str
-        What is matched before the rules decide, for ``level="onnx"``; a string names one that tvmlab ships.
+        What is matched before the rules decide; a string names one that tvmlab ships.  On the level of Relax that is
+        after the clean-up: a BatchNormalization that was folded is no longer there.
 
     Returns
     -------
@@ -260,19 +298,19 @@ def fuse(
     stages.check_choice("level", level, ("relax", "onnx"))
     stages.check_choice("engine", engine, stages.ENGINES)
     changes: dict[str, Any] = {"kinds": kinds or {}, "max_depth": max_depth, "without": tuple(without)}
-    if templates and level != "onnx":
-        raise CallError("templates are matched on the nodes of ONNX", mend='take level="onnx"')
-    if templates and engine != "python":
-        raise CallError('templates are for engine="python"', mend="leave them out, or take that engine")
+    if templates:
+        _refuse_templates_of(engine)
     given = [name for name, value in changes.items() if value not in ({}, None, ())]
     if given and engine != "python":
         raise CallError(f'{", ".join(given)} is for engine="python"', mend="leave it out, or take that engine")
     if level == "onnx":
         return _fuse_onnx(model, engine, {**changes, "templates": tuple(templates)})
     if not hasattr(model, "provenance"):
+        if templates:
+            raise CallError("templates are matched in a model before it is legalized", mend="give tl.load(module)")
         return _fuse_module(model, engine, changes)
-    walk = _Walk(model, cleanup, engine)
-    if given:
+    walk = _Walk(model, cleanup, engine, templates)
+    if given or templates:
         return walk.grouping.what_if(**changes).record(model.name, engine, level)
     return walk.partition(walk.to_groups())
 
@@ -293,22 +331,43 @@ def _fuse_onnx(model: Model, engine: str, changes: Mapping[str, Any]) -> Partiti
     return fuse_onnx(model.onnx, name=model.name, engine=engine, table=_live_kinds(model), **changes)
 
 
+def compare_levels(model: Model, *, cleanup: str = "tvmlab") -> LevelsDiff:
+    """Why the nodes of an ONNX model are grouped otherwise than its kernels.
+
+    Parameters
+    ----------
+    model : Model
+        From ONNX.
+    cleanup : {"tvmlab", "tvm", "none"}
+        What is done to the model before it becomes kernels: see `stages.import_model`.
+
+    Raises
+    ------
+    CallError
+        It does not come from ONNX.
+    """
+    stages.check_choice("cleanup", cleanup, stages.CLEANUPS)
+    annotated = _annotated(model, cleanup)
+    return levels_diff(model, cleanup, annotated.reading, annotated.grouping, _live_kinds(model))
+
+
 def _live_kinds(model: Model) -> dict[str, Any]:
     """The kind of each node of a live operator: that of its kernel."""
     if not model.live or model.onnx is None:
         return {}
     graph = _annotated(model, "none").reading.graph
-    nodes = [node for node in model.onnx.graph.node if node.domain == DOMAIN]
-    return {node.output[0]: graph.kind(graph.index(label(node))) for node in nodes}
+    nodes = OnnxGraph.of(model.onnx).nodes
+    named = zip(nodes, labels_of(nodes), strict=True)
+    return {node.output[0]: graph.kind(graph.index(name)) for node, name in named if node.domain == DOMAIN}
 
 
 class _Walk:
     """Runs the stages of one model and keeps the module after each."""
 
-    def __init__(self, model: Model, cleanup: str, engine: str) -> None:
+    def __init__(self, model: Model, cleanup: str, engine: str, templates: Sequence[Any] = ()) -> None:
         stages.check_choice("cleanup", cleanup, stages.CLEANUPS)
         stages.check_choice("engine", engine, stages.ENGINES)
-        self.model, self.cleanup, self.engine = model, cleanup, engine
+        self.model, self.cleanup, self.engine, self.templates = model, cleanup, engine, templates
         self.annotated = _annotated(model, cleanup)
         self.stages = list(self.annotated.stages)
         self._early = 0.0
@@ -321,8 +380,10 @@ class _Walk:
     def reading(self) -> RelaxReading:
         return self.annotated.reading
 
-    @property
+    @functools.cached_property
     def grouping(self) -> Grouping:
+        if self.templates:
+            return group_by_templates(self.annotated.stages[0].module, self.reading, self.templates)
         whole = self.annotated.grouping
         return whole if self.engine != "none" else whole.what_if(max_depth=0)
 
@@ -346,6 +407,8 @@ class _Walk:
         return groups
 
     def partition(self, groups: Any) -> Partition:
+        if self.templates:
+            return self.grouping.record(self.model.name, self.engine, "relax")
         annotated = self.stages[2]
         return Partition(
             model=self.model.name,
@@ -399,19 +462,6 @@ def _annotated(model: Model, cleanup: str) -> _Annotated:
 
 def _timed(name: str, run: Callable[[], Any], early: float = 0.0) -> Stage:
     started = time.perf_counter()
-    module = run()
-    return Stage(name, module, time.perf_counter() - started + early, stages.count_kernels(module))
-
-
-def functions_by_name(module: Any) -> dict[str, Any]:
-    """The functions of a module, main first."""
-    named = {variable.name_hint: function for variable, function in module.functions.items()}
-    return dict(sorted(named.items(), key=lambda item: (item[0] != "main", item[0])))
-
-
-def _same(old: Any, new: Any) -> bool:
-    import tvm_ffi
-
-    if old is None or new is None:
-        return False
-    return bool(old.same_as(new)) or bool(tvm_ffi.structural_equal(old, new))
+    with record_passes() as passes:
+        module = run()
+    return Stage(name, module, time.perf_counter() - started + early, stages.count_kernels(module), tuple(passes))
