@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import functools
 import gc
@@ -90,8 +91,7 @@ class Grouping:
 
     def group_of(self, node: int) -> list[int]:
         """All nodes of a node's group, ascending."""
-        found: list[int] = np.flatnonzero(self.sinks == self.sinks[node]).tolist()
-        return found
+        return self.groups[bisect.bisect_left(self.groups, self.sinks[node], key=lambda group: group[-1])]
 
     def why(self, a: int | str, b: int | str) -> str:
         """Why two nodes, by number or label, are or are not in one group, and what would change it."""
