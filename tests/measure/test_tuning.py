@@ -127,6 +127,15 @@ def test_a_candidate_that_only_looked_faster_is_not(staged, file):
     assert (kernel.how, kernel.seconds) == ("rule", 2.0)
 
 
+def test_more_trials_search_further_and_keep_the_better(staged, file):
+    staged(Runner(candidates=[1.0, 1.0]))
+    assert staged(Runner(candidates=[1.5, 1.5], duel=(2.0, 1.5))).kernels[0].seconds == 1.0
+    (record,) = (Database(file)._kernels).values()
+    assert (record.trials, record.seconds) == (4, 1.0)
+    (kernel,) = staged(Runner(candidates=[])).kernels
+    assert (kernel.how, kernel.trials) == ("known", 0)
+
+
 def test_failures_are_counted_and_told(staged):
     (kernel,) = staged(Runner(candidates=[ValueError("the process that ran it: SIGILL"), 1.0])).kernels
     assert (kernel.how, kernel.trials, kernel.failed) == ("tuned", 2, 1)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -263,38 +264,63 @@ def _tune_all(
     threads: int,
     seed: int,
     progress: Progress | None,
-) -> Iterator[KernelTuning] | list[KernelTuning]:
+) -> list[KernelTuning]:
     done: list[KernelTuning] = []
-    searched: list[tuple[_Task, float]] = []
+    timed: list[tuple[_Task, float]] = []
     for task in tasks:
         record = known.get(task.key, runner.machine, threads)
-        if record is not None:
-            seconds = record.seconds if record.taken else record.rule_seconds
-            done.append(KernelTuning(task.name, task.calls, "known", record.rule_seconds, seconds))
-            continue
         try:
-            measured = runner.rule(module_text(task.rule))
+            seconds = record.rule_seconds if record else quantile(sorted(runner.rule(module_text(task.rule))), 0.5)
         except ValueError as error:
             done.append(KernelTuning(task.name, task.calls, "left", 0.0, 0.0, note=str(error)))
-            continue
-        searched.append((task, quantile(sorted(measured), 0.5)))
-    searched.sort(key=lambda pair: -pair[0].calls * pair[1])
-    shares = deal(trials, [task.calls * seconds for task, seconds in searched])
-    counter = _Counter(sum(shares), progress)
-    for (task, seconds), share in zip(searched, shares, strict=True):
-        if share == 0:
+        else:
+            timed.append((task, seconds))
+    timed.sort(key=lambda pair: -pair[0].calls * pair[1])
+    shares = deal(trials, [task.calls * seconds for task, seconds in timed])
+    wanted = [share - _tried(known, task, runner, threads) for (task, _), share in zip(timed, shares, strict=True)]
+    counter = _Counter(sum(max(more, 0) for more in wanted), progress)
+    for (task, seconds), more in zip(timed, wanted, strict=True):
+        record = known.get(task.key, runner.machine, threads)
+        if more > 0:
+            done.append(_search_further(task, record, runner, known, more, threads, seed, counter))
+        elif record is not None:
+            done.append(_row(task, record, "known"))
+        else:
             note = "too little of the model's time for so few trials"
             done.append(KernelTuning(task.name, task.calls, "left", seconds, seconds, note=note))
-            continue
-        record, failed, note = _tune_one(task, runner, share, threads, seed, counter)
-        if record is None:
-            done.append(KernelTuning(task.name, task.calls, "left", seconds, seconds, share, failed, note))
-            continue
-        known.add(record)
-        now = record.seconds if record.taken else record.rule_seconds
-        how = "tuned" if record.taken else "rule"
-        done.append(KernelTuning(task.name, task.calls, how, record.rule_seconds, now, record.trials, failed, note))
     return done
+
+
+def _tried(known: Database, task: _Task, runner: Runner, threads: int) -> int:
+    record = known.get(task.key, runner.machine, threads)
+    return 0 if record is None else record.trials
+
+
+def _search_further(
+    task: _Task,
+    before: TunedKernel | None,
+    runner: Runner,
+    known: Database,
+    trials: int,
+    threads: int,
+    seed: int,
+    counter: _Counter,
+) -> KernelTuning:
+    """Search with as many trials more, and keep the better of what was known and what is found."""
+    tried = before.trials if before is not None else 0
+    try:
+        found, failed, note = _tune_one(task, runner, trials, threads, seed + tried, counter)
+    except ValueError as error:
+        return KernelTuning(task.name, task.calls, "left", 0.0, 0.0, note=str(error))
+    better = before if before is not None and before.gain >= found.gain else found
+    record = dataclasses.replace(better, trials=tried + found.trials)
+    known.add(record)
+    return _row(task, record, "tuned" if record.taken else "rule", found.trials, failed, note)
+
+
+def _row(task: _Task, record: TunedKernel, how: str, trials: int = 0, failed: int = 0, note: str = "") -> KernelTuning:
+    now = record.seconds if record.taken else record.rule_seconds
+    return KernelTuning(task.name, task.calls, how, record.rule_seconds, now, trials, failed, note)
 
 
 def deal(trials: int, seconds: Sequence[float]) -> list[int]:
@@ -328,13 +354,16 @@ class _Counter:
 
 def _tune_one(
     task: _Task, runner: Runner, trials: int, threads: int, seed: int, counter: _Counter
-) -> tuple[TunedKernel | None, int, str]:
-    """Search for one kernel; the record is None if not even the rule's schedule could be measured."""
+) -> tuple[TunedKernel, int, str]:
+    """Search for one kernel: what is to be kept, how many candidates failed, and what went wrong.
+
+    Raises
+    ------
+    ValueError
+        Not even the rule's schedule can be measured.
+    """
     rule_module = module_text(task.rule)
-    try:
-        rule = quantile(sorted(runner.rule(rule_module)), 0.5)
-    except ValueError as error:
-        return None, 0, str(error)
+    rule = quantile(sorted(runner.rule(rule_module)), 0.5)
     best: tuple[float, str, Any] | None = None
     measured, failed, note = 0, 0, ""
     question = {
