@@ -28,8 +28,8 @@ def test_every_kernel_and_how_to_use_them(draw):
     ):  # fmt: skip
         assert text in page.text
         assert text in plain
-    assert page.text.startswith("net: 1.99 × as fast")
-    assert RECORD.headline.startswith("net: 1 of 3 kernels have a faster schedule than the rule's, 1.99 times as fast")
+    assert page.text.startswith("net: 2.00 × as fast")
+    assert RECORD.headline.startswith("net: 1 of 3 kernels have a faster schedule than the rule's, 2.00 times as fast")
     assert RECORD.to_dict()["gain"] == pytest.approx(64.1 / 32.1)
 
 

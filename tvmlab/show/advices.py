@@ -30,7 +30,7 @@ def advice(record: Advice) -> Bundle:
         times = details(f"the times, {record.timing.headline}", Html(drawn["text/html"]))
         plain_times = [drawn["text/plain"]]
     page = card(
-        join([mono(record.op), " ", chip(record.verdict, colour), muted(f"{record.tried:,} calls of TVM's tried")]),
+        join([mono(record.op), " ", chip(record.verdict, colour), muted(f" {record.tried:,} calls of TVM's tried")]),
         notes(record.reasons),
         table(_HEAD, ([mono(row[0]), *row[1:]] for row in rows), _ALIGN) if rows else Html(),
         sentence(_explanation(record)),

@@ -35,7 +35,7 @@ def tuning(record: Tuning) -> Bundle:
         [
             f"{record.model}: ",
             chip(f"{record.gain:.2f} × as fast", colour),
-            muted(f"all kernels together, {count(record.threads, 'thread')}"),
+            muted(f" all kernels together, {count(record.threads, 'thread')}"),
         ]
     )
     rows = [_row(kernel) for kernel in record.kernels]
