@@ -12,6 +12,7 @@ from tvm import relax
 from tvmlab import pipeline
 from tvmlab.api import define
 from tvmlab.errors import ComputeError
+from tvmlab.measure import verify
 from tvmlab.measure.plain_build import run_plain_build
 
 X = np.array([[-2, 0.5, 1], [3, -0.25, 7]], np.float32)
@@ -91,3 +92,24 @@ def test_the_module_stays_as_it_was(clamp):
     before = model.module.script()
     run_plain_build(model, [X])
     assert model.module.script() == before
+
+
+@pytest.mark.parametrize("n", [3, 0])
+def test_a_result_without_dimensions(n):
+    body = """
+def compute(x):
+    k, j = te.reduce_axis((0, x.shape[0]), name="k"), te.reduce_axis((0, x.shape[1]), name="j")
+    return te.compute((), lambda: te.sum(x(k, j), axis=[k, j]), name="total")
+
+def reference(x): return x.sum()
+"""
+    total = define("measurelab.total", body)
+
+    def block(x: "float32[n, 3]"):
+        return relax.op.negative(total.bind(x))
+
+    model = pipeline.graph(block)
+    x = np.full((n, 3), 0.5, np.float32)
+    (y,) = run_plain_build(model, [x]).outputs
+    np.testing.assert_array_equal(y, np.float32(-1.5 * n))
+    assert verify(model, inputs=[x], bisect=True).ok

@@ -113,7 +113,7 @@ def arrays_of(*shapes, dtype):
     return [random.standard_normal(shape).astype(dtype) for shape in shapes]
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=7, deadline=None, derandomize=True)
 @given(SIZES, SIZES, SIZES, FLOATS, st.booleans())
 def test_a_product_with_its_epilogue(rows, inner, columns, dtype, symbolic):
     def product(x, w, b):
@@ -129,7 +129,7 @@ def test_a_product_with_its_epilogue(rows, inner, columns, dtype, symbolic):
     run_all_stages(product, types, [x, w, b], expected)
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=7, deadline=None, derandomize=True)
 @given(SIZES, SIZES, FLOATS, st.booleans())
 def test_a_softmax_of_a_sum(rows, columns, dtype, symbolic):
     def chain(x, b):
@@ -142,7 +142,7 @@ def test_a_softmax_of_a_sum(rows, columns, dtype, symbolic):
     run_all_stages(chain, types, [x, b], powers / powers.sum(-1, keepdims=True))
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=7, deadline=None, derandomize=True)
 @given(SIZES, SIZES, SIZES, FLOATS)
 def test_a_transposed_chain_with_a_reduction(a, b, c, dtype):
     def chain(x):
@@ -153,7 +153,7 @@ def test_a_transposed_chain_with_a_reduction(a, b, c, dtype):
     run_all_stages(chain, {"x": f"{dtype}[{a}, {b}, {c}]"}, [x], expected)
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=6, deadline=None, derandomize=True)
 @given(st.sampled_from([1, 3, 8, 16]), st.sampled_from([1, 5, 8, 16, 24]), st.sampled_from([1, 3, 7, 8]), FLOATS)
 def test_a_convolution_with_its_epilogue(channels, outputs, size, dtype):
     def convolved(x, w, b):

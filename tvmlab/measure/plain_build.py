@@ -130,7 +130,7 @@ class Substitutes:
             except TvmlabError as error:
                 self.failures.append(error)
                 raise
-            made = [tvm.runtime.tensor(np.ascontiguousarray(result)) for result in results]
+            made = [tvm.runtime.tensor(np.asarray(result, order="C")) for result in results]
             return made[0] if len(made) == 1 else made
 
         tvm.register_global_func(self.names[-1], run)

@@ -94,7 +94,7 @@ class _Watcher:
                 what = "was written over before it ran" if isinstance(expression, Var) else "is not the module's"
                 notes.append(f"its argument {place} {what}")
             if isinstance(expression, Var):
-                tensor.copyfrom(np.ascontiguousarray(want))
+                tensor.copyfrom(np.asarray(want, order="C"))
         return "; ".join(notes)
 
     def _check(self, step: Step, arguments: Sequence[Any]) -> KernelCheck:
@@ -105,7 +105,7 @@ class _Watcher:
         got = tuple(tensor.numpy() for tensor in tensors)
         errors = errors_of(truth.expected, got if isinstance(truth.expected, tuple) else got[0], self.tolerance)
         for tensor, kind, want in zip(tensors, kinds, _arrays(truth), strict=True):
-            tensor.copyfrom(np.ascontiguousarray(laid_out(want, kind)))
+            tensor.copyfrom(np.asarray(laid_out(want, kind), order="C"))
         return KernelCheck(step.kernel, truth.nodes, errors, self.note)
 
 

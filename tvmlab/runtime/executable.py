@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tvmlab.errors import CallError, PipelineError, TvmlabError
+from tvmlab.runtime.empty_sums import set_before_summing
 from tvmlab.runtime.memory import Demand, demand_of
 from tvmlab.runtime.mends import is_out_of_memory, mend_of_compiling
 from tvmlab.runtime.signature import Signature, signature_of
@@ -55,6 +56,7 @@ def compile_module(module: Any, target: Any = None) -> Executable:
     signatures = {name: signature_of(name, function) for name, function in functions.items()}
     try:
         with quiet():
+            module = set_before_summing(module)
             built = relax.build(module.clone(), host_target() if target is None else target)
             machine = relax.VirtualMachine(built, tvm.cpu())
     except TvmlabError:
