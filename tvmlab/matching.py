@@ -14,11 +14,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Block", "Matching", "match_lines", "rename"]
+__all__ = ["Block", "Matching", "match_lines", "rename", "without_boilerplate"]
 
 # A string, or a name that is no attribute and no keyword of a call.
 _TOKEN = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<![\w.])([^\W\d]\w*)(?!\w|=(?!=))""")
 _ANY = "\0"
+# What stands at the head of each function, or follows from the rest of it.
+_BOILERPLATE = ("# from tvm.script import", "T.reads(", "T.writes(")
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,12 @@ class Matching:
         return sum(len(block.before) for block in self.blocks if not block.same)
 
 
+def without_boilerplate(source: str) -> str:
+    """TVMScript without blank lines, heads, and what blocks read and write."""
+    lines = source.splitlines()
+    return "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith(_BOILERPLATE))
+
+
 def match_lines(before: str, after: str) -> Matching:
     """Match the lines of two programs, as many as can be under one renaming of the variables that they bind.
 
@@ -75,11 +83,23 @@ def match_lines(before: str, after: str) -> Matching:
     """
     old, new = before.splitlines(), after.splitlines()
     plain = _matched(old, new, {})
-    names = _proposed(old, new)
-    if not names or not plain.removed or not plain.added:
+    names = _proposed(old, new) if _alike_but_for_names(plain) else {}
+    if not names:
         return plain
     renamed = _matched(old, new, names)
     return renamed if renamed.added < plain.added else plain
+
+
+def _alike_but_for_names(plain: Matching) -> bool:
+    """Whether there is anything to gain: of the changed lines some differ in names alone."""
+    gone, come = (
+        {_TOKEN.sub(lambda found: found[1] or _ANY, lines[i]) for part in parts for i in part}
+        for lines, parts in (
+            (plain.before, [b.before for b in plain.blocks if not b.same]),
+            (plain.after, [b.after for b in plain.blocks if not b.same]),
+        )
+    )
+    return bool(gone & come)
 
 
 def _matched(old: list[str], new: list[str], names: dict[str, str]) -> Matching:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+_MOST_INNER = 400
+
 __all__ = ["PassRun", "changed_functions", "functions_by_name", "record_passes"]
 
 
@@ -26,6 +28,8 @@ class PassRun:
         With the passes inside of it.
     passes : tuple of PassRun
         Those that it ran itself.
+    unkept : int
+        How many more it ran: TVM's constant folding compiles, and thus runs hundreds of passes for, each kernel.
     """
 
     name: str
@@ -33,6 +37,7 @@ class PassRun:
     after: Any = field(repr=False)
     seconds: float
     passes: tuple[PassRun, ...] = ()
+    unkept: int = 0
 
     @functools.cached_property
     def changed(self) -> tuple[str, ...]:
@@ -61,24 +66,44 @@ def record_passes() -> Iterator[list[PassRun]]:
         yield runs
 
 
+@dataclass(eq=False)
+class _Open:
+    """A run that has not ended."""
+
+    before: Any
+    started: float = field(default_factory=time.perf_counter)
+    passes: list[PassRun] = field(default_factory=list)
+    unkept: int = 0
+
+
 def _recorder() -> tuple[Any, list[PassRun]]:
     from tvm.ir.instrument import PassInstrument
 
-    open_runs: list[tuple[Any, float, list[PassRun]]] = []
     outermost: list[PassRun] = []
+    open_runs: list[_Open] = []
+    depth = inner = 0
 
     class Recorder(PassInstrument):  # type: ignore[misc]
         __slots__ = ("__dict__",)
 
         def run_before_pass(self, module: Any, _info: Any) -> None:
-            # A pass written in Python may change the module in place.
-            open_runs.append((module.clone(), time.perf_counter(), []))
+            nonlocal depth, inner
+            depth += 1
+            if depth > len(open_runs) + 1 or (open_runs and inner >= _MOST_INNER):
+                open_runs[-1].unkept += 1
+                return
+            inner += bool(open_runs)
+            open_runs.append(_Open(module.clone()))  # a pass written in Python may change the module in place
 
         def run_after_pass(self, module: Any, info: Any) -> None:
-            before, started, inner = open_runs.pop()
-            seconds = time.perf_counter() - started
-            done = PassRun(str(info.name), before, module.clone(), seconds, tuple(inner))
-            (open_runs[-1][2] if open_runs else outermost).append(done)
+            nonlocal depth
+            depth -= 1
+            if depth >= len(open_runs):
+                return
+            run = open_runs.pop()
+            seconds = time.perf_counter() - run.started
+            done = PassRun(str(info.name), run.before, module.clone(), seconds, tuple(run.passes), run.unkept)
+            (open_runs[-1].passes if open_runs else outermost).append(done)
 
     return Recorder(), outermost
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.style import Style
 from pygments.token import Comment, Keyword, Literal, Name, Number, Operator, String, Token, _TokenType
 from pygments.util import ClassNotFound
 
-from tvmlab.show import palette
+from tvmlab.matching import Block, Matching
+from tvmlab.show import html, palette
 from tvmlab.show.html import MONO, Html, escape, join, muted, tag
 
-__all__ = ["block", "diff", "highlight", "unified"]
+__all__ = ["block", "diff", "elided", "highlight", "side_by_side", "unified"]
 
 _BLOCK = f"font-family:{MONO};font-size:88%;line-height:1.4;white-space:pre;overflow:auto;margin:4px 0;"
 _PAPER = f"{_BLOCK}background:{palette.SHADE};border:none;border-radius:4px;padding:6px 10px"
@@ -55,11 +56,22 @@ def highlight(source: str, language: str = "python") -> Html:
     """Code as spans with inline colours, line by line as it was."""
     from pygments import highlight as colour
 
+    lexer = _lexer(language)
+    return escape(source) if lexer is None else Html(colour(source, lexer, _formatter()))
+
+
+@functools.lru_cache(maxsize=8)
+def _lexer(language: str) -> Lexer | None:
     try:
-        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except ClassNotFound:
-        return escape(source)
-    return Html(colour(source, lexer, _formatter()))
+        return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _line(source: str) -> Html:
+    """One line of TVMScript; most come again."""
+    return highlight(source) if source.strip() else Html(" ")
 
 
 def block(source: str, language: str = "python") -> Html:
@@ -67,10 +79,48 @@ def block(source: str, language: str = "python") -> Html:
     return tag("pre", highlight(source, language), style=_PAPER)
 
 
-def unified(before: str, after: str, context: int = 3) -> Iterator[str]:
-    """Lines of the unified difference, without the file names: each begins with ``@@``, ``+``, ``-`` or a space."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=context)
-    return itertools.islice(lines, 2, None)
+def unified(matching: Matching, context: int = 3) -> Iterator[str]:
+    """Lines of the unified difference, without the file names: each begins with ``@@``, ``+``, ``-`` or a space.
+
+    Lines that are the same but for the names of variables stand as they are afterwards.
+    """
+    for hunk in _hunks(matching.blocks, context):
+        yield f"@@ -{_span(hunk[0].before, hunk[-1].before)} +{_span(hunk[0].after, hunk[-1].after)} @@"
+        for block in hunk:
+            if block.same:
+                yield from (f" {matching.after[j]}" for j in block.after)
+            else:
+                yield from (f"-{matching.before[i]}" for i in block.before)
+                yield from (f"+{matching.after[j]}" for j in block.after)
+
+
+def _hunks(blocks: Sequence[Block], context: int) -> Iterator[list[Block]]:
+    """Changed blocks with so many lines around them; those that then touch are together."""
+    hunk: list[Block] = []
+    for at, block in enumerate(blocks):
+        if not block.same:
+            hunk.append(block)
+            continue
+        ends = (context if at else 0, context if at + 1 < len(blocks) else 0)  # lines kept at the start, and the end
+        if len(block.before) <= sum(ends):
+            hunk.append(block)
+            continue
+        if hunk:
+            hunk.append(_part(block, 0, ends[0]))
+            yield hunk
+        hunk = [_part(block, len(block.before) - ends[1], len(block.before))]
+    if any(not block.same for block in hunk):
+        yield hunk
+
+
+def _part(block: Block, start: int, stop: int) -> Block:
+    return Block(same=True, before=block.before[start:stop], after=block.after[start:stop])
+
+
+def _span(first: range, last: range) -> str:
+    """Where a hunk is, as ``diff -u`` writes it: the first line, from 1, and how many."""
+    length = last.stop - first.start
+    return f"{first.start + (1 if length else 0)},{length}"
 
 
 def elided(lines: Iterable[str], longest: int, rest: str) -> Iterator[str]:
@@ -95,10 +145,8 @@ def diff(lines: list[str], hidden: int = 0, rest: str = "") -> Html:
     rest : str
         What to write to see them.
     """
-    more = ["\n", muted(f"… {hidden:,} more lines: {rest}")] if hidden else []
-    # As wide as its longest line, so that colours reach as far as one can scroll.
-    wide = tag("span", *(_diff_line(line) for line in lines), style="display:inline-block;min-width:100%")
-    return tag("pre", wide, *more, style=_PAPER)
+    more = [muted(f"… {hidden:,} more lines: {rest}")] if hidden else []
+    return join([_paper(_diff_line(line) for line in lines), *more])
 
 
 def _diff_line(line: str) -> Html:
@@ -106,4 +154,22 @@ def _diff_line(line: str) -> Html:
         return tag("span", line, style="display:block;opacity:0.6")
     background = {"+": palette.ADDED, "-": palette.REMOVED}.get(line[:1], "")
     style = f"display:block;{f'background:{background}' if background else ''}"
-    return tag("span", join([line[:1], highlight(line[1:]) if line[1:].strip() else " "]), style=style)
+    return tag("span", line[:1], _line(line[1:]), style=style)
+
+
+def side_by_side(lines: Iterable[str]) -> Html:
+    """The lines of a unified difference in two columns, what went beside what came."""
+    columns: tuple[list[Html], list[Html]] = ([], [])
+    for _, run in itertools.groupby(lines, lambda line: line[:1] in ("-", "+")):
+        shown = list(run)
+        left = [line for line in shown if line[:1] != "+"]
+        right = [line for line in shown if line[:1] != "-"]
+        for a, b in itertools.zip_longest(left, right, fillvalue=" "):
+            for column, line in zip(columns, (a, b), strict=True):
+                column.append(_diff_line(line))
+    return html.columns(*(_paper(column) for column in columns))
+
+
+def _paper(lines: Iterable[Html]) -> Html:
+    """Lines as wide as the longest, so that colours reach as far as one can scroll."""
+    return tag("pre", tag("span", *lines, style="display:inline-block;min-width:100%"), style=_PAPER)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["beside", "stage_diff", "trace"]
 
 _SIDES = ("before", "after")
+_SLICE_IN_SECONDS = 0.05
 
 
 @explorer("Trace")
@@ -58,22 +60,35 @@ def _explore(
         step = current[question["step"]]
         if question["what"] == "functions":
             return [{"name": name, "state": step.state(name)} for name in step.changed]
-        matching = step.matching(question["function"], boilerplate=question.get("boilerplate", True))
-        counts = {"added": matching.added, "removed": matching.removed}
         if question["what"] == "counts":
-            return counts
+            return _counts(step, question["from"])
+        matching = step.matching(question["function"], boilerplate=question["boilerplate"])
         changed = (block for block in matching.blocks if not block.same)
         return {
             "before": "\n".join(matching.before),
             "after": "\n".join(matching.after),
             "blocks": [[b.before.start, b.before.stop, b.after.start, b.after.stop] for b in changed],
             "renamed": matching.renamed,
-            **counts,
+            "added": matching.added,
+            "removed": matching.removed,
         }
 
     facts = {"label": label, "sides": list(sides), "steps": _facts(current)}
     first = next((i for i, step in enumerate(current) if step.changed and step.before), 0)
     return widget("stages", record, facts, answer, first)
+
+
+def _counts(step: Step, start: int) -> dict[str, Any]:
+    """Lines added and removed in each function from `start` on, as many as fit into the time; and where to go on."""
+    began = time.perf_counter()
+    counts = []
+    for name in step.changed[start:]:
+        matching = step.matching(name, boilerplate=False)
+        counts.append([matching.added, matching.removed])
+        if time.perf_counter() - began > _SLICE_IN_SECONDS:
+            break
+    reached = start + len(counts)
+    return {"counts": counts, "next": reached if reached < len(step.changed) else None}
 
 
 def _facts(found: Sequence[Step]) -> list[dict[str, Any]]:

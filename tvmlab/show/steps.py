@@ -11,17 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tvmlab.matching import Matching, match_lines
+from tvmlab.matching import Matching, match_lines, without_boilerplate
 
 if TYPE_CHECKING:
     from tvmlab.pipeline import Stage, Trace
     from tvmlab.pipeline.passes import PassRun
     from tvmlab.records import StageDiff
 
-__all__ = ["Step", "is_boilerplate", "of_diff", "of_trace", "of_two", "without_boilerplate"]
-
-# What follows from the rest of a function, or stands in each.
-_BOILERPLATE = ("# from tvm.script import", "T.reads(", "T.writes(", "@T.prim_func", "@R.function")
+__all__ = ["Step", "of_diff", "of_passes", "of_trace", "of_two"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,17 +74,6 @@ class _TextStep(Step):
         return self.before.get(function, ""), self.after.get(function, "")
 
 
-def without_boilerplate(source: str) -> str:
-    """The lines that are not the same everywhere, and do not follow from the others."""
-    return "\n".join(line for line in source.splitlines() if not is_boilerplate(line))
-
-
-def is_boilerplate(line: str) -> bool:
-    """Whether a line of TVMScript is a head, what a block reads and writes, or blank."""
-    stripped = line.strip()
-    return not stripped or stripped.startswith(_BOILERPLATE)
-
-
 def of_trace(record: Trace) -> list[Step]:
     """All steps of a trace; what is not built yet is pending."""
     steps = list(_between(record.stages))
@@ -129,17 +115,20 @@ def _between(stages: Sequence[Stage], before: Mapping[str, Any] | None = None) -
 
 def _of_stage(stage: Stage, before: Mapping[str, Any]) -> Iterator[Step]:
     yield Step(stage.name, 0, stage.seconds, before, _functions(stage.module))
-    yield from _of_passes(stage.passes, 1)
+    yield from of_passes(stage.passes, 1)
 
 
-def _of_passes(runs: Sequence[PassRun], level: int) -> Iterator[Step]:
+def of_passes(runs: Sequence[PassRun], level: int = 1) -> Iterator[Step]:
+    """The passes of a stage, each before those inside of it; runs of one pass in a row are one step."""
     for name, alike in itertools.groupby(runs, key=lambda run: run.name):
         same = list(alike)
         if len(same) > 1:
             yield _repeated(name, same, level)
         else:
-            yield Step(name, level, same[0].seconds, _functions(same[0].before), _functions(same[0].after))
-            yield from _of_passes(same[0].passes, level + 1)
+            within = f" ({same[0].unkept:,} more passes within)" if same[0].unkept else ""
+            before, after = (_functions(side) for side in (same[0].before, same[0].after))
+            yield Step(name + within, level, same[0].seconds, before, after)
+            yield from of_passes(same[0].passes, level + 1)
 
 
 def _repeated(name: str, runs: Sequence[PassRun], level: int) -> Step:

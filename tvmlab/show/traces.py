@@ -1,17 +1,20 @@
-"""How a trace looks: the stages of a model, what each took, and what it left."""
+"""How a trace looks: the stages of a model, the passes in them, what each took and changed; and two side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tvmlab.records import Bundle, picture
-from tvmlab.show import palette
+from tvmlab.records import Bundle, StageDiff, picture
+from tvmlab.show import diffs, palette, steps
 from tvmlab.show.html import Html, card, details, join, mono, muted, table, tag
 from tvmlab.show.models import cut
 from tvmlab.show.text import count, duration, plain_table
 
 if TYPE_CHECKING:
     from tvmlab.pipeline import Stage, Trace
+    from tvmlab.pipeline.beside import Beside
+    from tvmlab.show.steps import Step
 
 _MEANINGS = {
     "import": "operators, after the clean-up",
@@ -22,16 +25,25 @@ _MEANINGS = {
     "schedule": "loops in parallel and in vectors",
     "build": "machine code",
 }
+# All stages together stay under 300 kB.
+_LINES_A_STAGE = 90
+_LINES_OF_MAIN = 40
+_PASSES_A_STAGE = 60
 
 
 @picture("Trace")
 def trace(record: Trace) -> Bundle:
-    """One row a stage, and main after each behind a fold."""
+    """One row a stage, and behind a fold the passes within it and what changed."""
     title = join([record.headline, muted(f" (clean-up: {record.cleanup}, engine: {record.engine})")])
     longest = max((stage.seconds for stage in record.stages), default=0.0)
-    rows = ((mono(s.name), f"{s.kernels:,}", _bar(s.seconds, longest), _meaning(s)) for s in record.stages)
-    folds = (details(join([mono("main"), f" after {s.name}"]), _main(s)) for s in record.stages)
-    page = card(title, table(("stage", "kernels", "took", ""), rows, "nrnl"), *folds, accent=palette.SIDES[3])
+    changes = [None, *(record.diff(a.name, b.name) for a, b in zip(record.stages, record.stages[1:], strict=False))]
+    rows = (
+        (mono(s.name), f"{s.kernels:,}", _bar(s.seconds, longest), _counts(change), _meaning(s))
+        for s, change in zip(record.stages, changes, strict=True)
+    )
+    head = ("stage", "kernels", "took", "lines", "")
+    parts = (_stage(s, change) for s, change in zip(record.stages, changes, strict=True))
+    page = card(title, table(head, rows, "nrnnl"), *parts, accent=palette.SIDES[3])
     plain = plain_table(("stage", "kernels", "took", ""), map(_plain, record.stages), "lrrl")
     return {"text/plain": f"{record.headline}\n{plain}", "text/html": str(page)}
 
@@ -39,8 +51,71 @@ def trace(record: Trace) -> Bundle:
 @picture("Stage")
 def stage(record: Stage) -> Bundle:
     """The module's main, and how many kernels it calls."""
-    page = card(record.headline, muted(_meaning(record)), _main(record), accent=palette.SIDES[3])
+    passes = _passes(list(steps.of_passes(record.passes)))
+    shown = _main(record, f'trace["{record.name}"]', 60)
+    page = card(record.headline, muted(_meaning(record)), passes, shown, accent=palette.SIDES[3])
     return {"text/plain": f"{record.headline}: {_meaning(record)}", "text/html": str(page)}
+
+
+@picture("Beside")
+def beside(record: Beside) -> Bundle:
+    """One row a stage, and what is different behind a fold."""
+    found = [(name, record[name]) for name in record.stages]
+    rows = ((mono(name), *_two(record, name), _counts(change)) for name, change in found)
+    head = ("stage", *(f"{what}, {name}" for what in ("kernels", "took") for name in record.names), "lines")
+    parts = (_different(name, change) for name, change in found)
+    page = card(record.headline, table(head, rows, "nrrrrn"), *parts, accent=palette.SIDES[3])
+    rows_of_text = ((name, *_two(record, name), f"+{_sum(d, 'added')} −{_sum(d, 'removed')}") for name, d in found)
+    return {"text/plain": f"{record.headline}\n{plain_table(head, rows_of_text, 'lrrrrr')}", "text/html": str(page)}
+
+
+def _stage(made: Stage, change: StageDiff | None) -> Html:
+    place = f'trace["{made.name}"]'
+    passes = _passes(list(steps.of_passes(made.passes)))
+    if change is None:
+        return details(f"{made.name}: main after it", passes, _main(made, place, _LINES_OF_MAIN))
+    whole = f'trace.diff("{change.before}", "{change.after}")'
+    summary = join(
+        [f"{made.name}: {count(len(change.functions), 'function')} changed ", diffs.counts(change.functions)]
+    )
+    text = muted("the whole program as TVMScript: ", mono(f"print({place}.text)"))
+    return details(summary, passes, *diffs.folds(change, _LINES_A_STAGE, place=whole), text)
+
+
+def _different(name: str, change: StageDiff) -> Html:
+    summary = join([f"{name}: {count(len(change.functions), 'function')} different ", diffs.counts(change.functions)])
+    return details(summary, *diffs.folds(change, _LINES_A_STAGE, place=f'this record["{name}"]'))
+
+
+def _passes(found: Sequence[Step]) -> Html:
+    """The passes that changed something as a table; those that did not by their names."""
+    if not found:
+        return Html()
+    busy = [step for step in found if step.changed]
+    rows = ((_nested(step), duration(step.seconds or 0.0), len(step.changed)) for step in busy[:_PASSES_A_STAGE])
+    more = f"{len(busy) - _PASSES_A_STAGE:,} more changed something; " if len(busy) > _PASSES_A_STAGE else ""
+    idle = list(dict.fromkeys(step.name for step in found if not step.changed))
+    without = muted(more, f"changed nothing: {', '.join(idle)}") if idle else muted(more)
+    head = ("TVM's pass", "took", "functions changed")
+    return details(f"{count(len(found), 'pass', 'passes')} of TVM's", table(head, rows, "nrr"), without)
+
+
+def _nested(step: Step) -> Html:
+    return tag("span", mono(step.name), style=f"padding-left:{step.level - 1}em")
+
+
+def _two(record: Beside, name: str) -> Iterator[str]:
+    both = [trace[name] for trace in (record.left, record.right)]
+    yield from (f"{made.kernels:,}" for made in both)
+    yield from (duration(made.seconds) for made in both)
+
+
+def _counts(change: StageDiff | None) -> Html:
+    return diffs.counts(change.functions) if change else Html()
+
+
+def _sum(change: StageDiff, what: str) -> int:
+    return sum(getattr(function, what) for function in change.functions)
 
 
 def _meaning(record: Stage) -> str:
@@ -57,6 +132,6 @@ def _bar(seconds: float, longest: float) -> Html:
     return join([tag("span", style=style), " ", duration(seconds)])
 
 
-def _main(record: Stage) -> Html:
+def _main(record: Stage, place: str, lines: int) -> Html:
     functions = count(len(record.module.functions) - 1, "other function")
-    return join([muted(f"with {functions}"), cut(record.function_text("main"), f'print(trace["{record.name}"].text)')])
+    return join([muted(f"with {functions}"), cut(record.function_text("main"), f"print({place}.text)", lines)])

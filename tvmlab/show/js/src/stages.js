@@ -80,7 +80,7 @@ function render({ model, el }) {
     return { box, label: element("label", {}, box, text) };
   }
 
-  const position = () => model.get("position");
+  const position = () => Math.min(Math.max(model.get("position"), 0), steps.length - 1);
   const visible = () => visibleSteps(steps, search.value, unchanged.box.checked, position());
 
   function refill() {
@@ -90,7 +90,7 @@ function render({ model, el }) {
         const { name, level, seconds, changed, pending, title } = steps[key];
         const total = totals.get(key);
         const parts = [element("span", { class: "tvmlab-name" }, element("bdi", {}, name))];
-        if (total) parts.push(...counts(...total));
+        if (total && changed) parts.push(...counts(...total.sum));
         const took = pending ? "not yet" : seconds === null ? "" : duration(seconds);
         parts.push(element("span", { class: "tvmlab-quiet" }, took));
         return { key, level, dim: !changed && !pending, content: parts, title: title ?? name };
@@ -166,15 +166,18 @@ function render({ model, el }) {
     const mine = ++turn;
     const step = steps[position()];
     if (chosenFunction === null) {
-      heading.replaceChildren(`${step.name} changed nothing`);
-      trouble("The program is the same before and after.");
+      const within = steps[position() + 1]?.level > step.level ? " Look at the passes within." : "";
+      heading.replaceChildren(element("span", { class: "tvmlab-title" }, element("bdi", {}, step.name)));
+      trouble(`The program is the same before and after.${within}`);
+      measureAll(mine);
       return;
     }
-    await answered(mine, question(position(), chosenFunction), (text) => {
+    await answered(mine, question(position(), chosenFunction), async (text) => {
       shown = { ...text, name: chosenFunction };
       redraw();
       status.textContent = `${step.name}, ${chosenFunction}: ${text.added} lines added, ${text.removed} removed`;
-      count(mine);
+      await fetchNeighbours(mine);
+      measureAll(mine);
     });
   }
 
@@ -225,28 +228,40 @@ function render({ model, el }) {
     }
   }
 
-  /** While nothing else is asked for: the neighbours' texts, then how much each function changed. */
-  async function count(mine) {
-    const key = position();
+  /** The texts that the buttons lead to, so that they are there at once. */
+  async function fetchNeighbours(mine) {
     const keys = visible();
-    for (const beside of [neighbour(keys, key, 1), neighbour(keys, key, -1)]) {
-      if (beside === null || steps[beside].pending) continue;
-      await answered(mine, { what: "functions", step: beside }, (found) => {
+    for (const key of [neighbour(keys, position(), 1), neighbour(keys, position(), -1)]) {
+      if (key === null || steps[key].pending) continue;
+      await answered(mine, { what: "functions", step: key }, (found) => {
         const name = found.some((each) => each.name === chosenFunction) ? chosenFunction : found[0]?.name;
-        return name === undefined ? null : answered(mine, question(beside, name), () => {});
+        return name === undefined ? null : answered(mine, question(key, name), () => {});
       });
     }
-    for (const each of functions) {
+  }
+
+  /** While nothing else is asked for: how much each function changed, of this step first. */
+  async function measureAll(mine) {
+    for (const key of [position(), ...visible()]) {
+      if (!totals.has(key) && !steps[key].pending) await measure(mine, key);
       if (mine !== turn || !alive) return;
-      if (each.added === undefined) {
-        await answered(mine, { what: "counts", step: key, function: each.name }, (found) => Object.assign(each, found));
+      if (key === position()) {
+        functions.forEach((each, at) => ([each.added, each.removed] = totals.get(key)?.each[at] ?? []));
+        fillFunctions();
       }
+      refill();
     }
-    if (mine !== turn || !alive) return;
-    const sum = (what) => functions.reduce((total, each) => total + (each[what] ?? 0), 0);
-    totals.set(key, [sum("added"), sum("removed")]);
-    fillFunctions();
-    refill();
+  }
+
+  /** Asked for in slices, so that Python stays free for others. */
+  async function measure(mine, key) {
+    const each = [];
+    for (let from = 0; from !== null && mine === turn && alive; ) {
+      const { counts: slice, next } = await ask({ what: "counts", step: key, from }).catch(() => ({ counts: [], next: null }));
+      each.push(...slice);
+      from = next;
+      if (from === null) totals.set(key, { each, sum: [0, 1].map((at) => each.reduce((sum, pair) => sum + pair[at], 0)) });
+    }
   }
 
   async function copied(side) {
@@ -255,7 +270,7 @@ function render({ model, el }) {
     status.textContent = `copied ${side}`;
   }
 
-  root.classList.toggle("tvmlab-unified", el.clientWidth > 0 && el.clientWidth < 800);
+  root.classList.toggle("tvmlab-unified", el.clientWidth > 0 && el.clientWidth < 720);
   model.on("change:position", arrive);
   arrive();
   return () => {

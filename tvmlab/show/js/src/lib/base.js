@@ -84,12 +84,10 @@ export function listbox(label, choose) {
   let items = [];
   let chosen = null;
 
-  const option = (key) => list.querySelector(`[data-key="${CSS.escape(String(key))}"]`);
-
   function mark(key) {
     chosen = key;
-    for (const each of list.children) each.setAttribute("aria-selected", String(each.dataset.key === String(key)));
-    const at = key === null ? null : option(key);
+    const at = list.children[items.findIndex((item) => item.key === key)];
+    for (const each of list.children) each.setAttribute("aria-selected", String(each === at));
     if (at) {
       list.setAttribute("aria-activedescendant", at.id);
       const { offsetTop: top, offsetHeight: height } = at;
@@ -108,8 +106,7 @@ export function listbox(label, choose) {
   }
 
   list.addEventListener("click", (event) => {
-    const at = event.target.closest("[data-key]");
-    if (at) pick(items.find((item) => String(item.key) === at.dataset.key));
+    pick(items[[...list.children].indexOf(event.target.closest("[role=option]"))]);
   });
   list.addEventListener("keydown", (event) => {
     const at = items.findIndex((item) => item.key === chosen);
@@ -126,14 +123,13 @@ export function listbox(label, choose) {
     fill(given) {
       items = given;
       list.replaceChildren(
-        ...items.map((item) =>
+        ...items.map((item, number) =>
           element(
             "div",
             {
               role: "option",
               class: item.dim ? "tvmlab-dim" : null,
-              id: `${id}-${item.key}`,
-              "data-key": item.key,
+              id: `${id}-${number}`,
               "aria-selected": "false",
               style: item.level ? `padding-left:${0.5 + item.level}em` : null,
               title: item.title,

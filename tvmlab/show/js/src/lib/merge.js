@@ -2,10 +2,11 @@
 
 import { python } from "@codemirror/lang-python";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
-import { MergeView, Change, diff, unifiedMergeView } from "@codemirror/merge";
+import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import { EditorState } from "@codemirror/state";
 import { EditorView, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import { changesOf } from "./changes.js";
 import "./merge.css";
 
 const colours = HighlightStyle.define([
@@ -24,29 +25,6 @@ function extensions(label) {
     EditorState.readOnly.of(true),
     EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": "true", spellcheck: "false" }),
   ];
-}
-
-/** Where each line begins, and one past the end. */
-function starts(text) {
-  const at = [0];
-  for (let i = text.indexOf("\n"); i >= 0; i = text.indexOf("\n", i + 1)) at.push(i + 1);
-  at.push(text.length + 1);
-  return at;
-}
-
-/** Changes of characters from the changed blocks of lines `[before from, to, after from, to]`. */
-export function changesOf(before, after, blocks) {
-  const [a, b] = [starts(before), starts(after)];
-  const changes = [];
-  for (const [fromLineA, toLineA, fromLineB, toLineB] of blocks) {
-    const [fromA, fromB] = [a[fromLineA], b[fromLineB]];
-    const [toA, toB] = [Math.min(a[toLineA], before.length), Math.min(b[toLineB], after.length)];
-    const inner = diff(before.slice(fromA, toA), after.slice(fromB, toB), { scanLimit: 500, timeout: 20 });
-    for (const each of inner) {
-      changes.push(new Change(fromA + each.fromA, fromA + each.toA, fromB + each.fromB, fromB + each.toB));
-    }
-  }
-  return changes;
 }
 
 /** Show the difference in `parent`; returns a function that removes it. */

@@ -1,12 +1,11 @@
 // Which passes are shown, and which of them is beside which.
 
-/** Positions of the steps to show: those whose name has `search` in it; of unchanged ones only the one looked at. */
+/** Positions of the steps to show: those whose name has `search` in it; of unchanged ones the stages, and the one looked at. */
 export function visibleSteps(steps, search, withUnchanged, position) {
   const wanted = search.trim().toLowerCase();
   const fits = ({ name }) => name.toLowerCase().includes(wanted);
-  return [...steps.keys()].filter(
-    (key) => fits(steps[key]) && (withUnchanged || steps[key].changed || steps[key].pending || key === position),
-  );
+  const matters = (key) => steps[key].changed || steps[key].level === 0 || key === position;
+  return [...steps.keys()].filter((key) => fits(steps[key]) && (withUnchanged || matters(key)));
 }
 
 /** The next shown position in a direction, also from one that is not shown; null at the end. */
