@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tvmlab.errors import GraphError
-from tvmlab.fusion import Edge, Graph, Kind
+from tvmlab.fusion import Edge, Graph, Kind, kind, partition
 
 
 def test_edges_come_by_consumer_and_operand_and_keep_duplicates():
@@ -56,3 +56,47 @@ def test_an_unknown_node_is_told_what_nodes_are_called():
     graph = Graph.from_kinds([0, 0], [[-1], [0]], external={1})
     with pytest.raises(GraphError, match=r"nodes are called 0, 1"):
         graph.index("conv1")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"inputs": [[], 0]}, "the inputs of node 1 are 0, no list of numbers of nodes"),
+        ({"inputs": [[], ["a"]]}, r"the inputs of node 1 are \['a'\]"),
+        ({"inputs": [[], [0.5]]}, r"the inputs of node 1 are \[0\.5\]"),
+        ({"inputs": ["", "0"]}, "the inputs of node 1 are '0'"),
+        ({"inputs": [[], [2**40]]}, "there is no such node"),
+        ({"external": 0}, "external=0 is no list of nodes"),
+        ({"external": ["b"]}, "there is no node 'b' whose value could escape"),
+        ({"labels": ["a", "a"]}, "two nodes are called 'a'"),
+        ({"labels": [1, 2]}, "1 is no label"),
+    ],
+)
+def test_what_is_no_graph_is_told_in_words(given, words):
+    with pytest.raises(GraphError, match=words):
+        Graph.from_kinds([0, 0], **{"inputs": [[], [0]], **given})
+
+
+@pytest.mark.parametrize("node", [None, 1.0, True, -1, 2, "c"])
+def test_what_names_no_node_is_told_in_words(node):
+    with pytest.raises(GraphError, match=f"there is no node {node!r}"):
+        Graph.from_kinds([0, 0], [[], [0]], labels=["a", "b"]).index(node)
+
+
+def test_an_empty_graph_has_no_groups_and_says_that_it_is_empty():
+    grouping = partition(Graph.from_kinds([], []))
+    assert grouping.groups == []
+    with pytest.raises(GraphError, match="the graph is empty"):
+        grouping.why(0, 0)
+
+
+@pytest.mark.parametrize(("graph", "depth", "words"), [([1], 8, "a list is no graph"), (None, "8", "max_depth='8'")])
+def test_what_cannot_be_partitioned_is_told_in_words(graph, depth, words):
+    with pytest.raises(GraphError, match=words):
+        partition(graph or Graph.from_kinds([0], [[]]), depth)
+
+
+def test_a_kind_is_of_an_operator_that_has_a_name():
+    for domain, operator in (("my.domain", 3), ("my.domain", ""), (None, "Op")):
+        with pytest.raises(GraphError, match="name no operator"):
+            kind(domain, operator, "elem")

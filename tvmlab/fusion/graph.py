@@ -11,6 +11,7 @@ import enum
 import functools
 import itertools
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -152,13 +153,18 @@ class Graph:
         Raises
         ------
         GraphError
-            A number is no kind, or an input is not a node that comes before.
+            A number is no kind, an input is not a node that comes before, or two nodes have one label.
         """
         given = list(kinds)
         codes = _codes(given)
-        operands = list(inputs)
+        operands, names = list(inputs), tuple(labels)
+        _check_operands(operands)
+        _check_labels(names)
         counts = np.fromiter(map(len, operands), np.int32, len(operands))
-        producers = np.fromiter(itertools.chain.from_iterable(operands), np.int32, int(counts.sum()))
+        try:
+            producers = np.fromiter(itertools.chain.from_iterable(operands), np.int32, int(counts.sum()))
+        except OverflowError as error:
+            raise GraphError(f"there is no such node: {error}", mend="inputs are numbers of nodes before") from error
         consumers = np.repeat(np.arange(len(operands), dtype=np.int32), counts)
         starts = np.repeat(np.cumsum(counts, dtype=np.int32) - counts, counts)
         positions = np.arange(len(producers), dtype=np.int32) - starts
@@ -166,9 +172,7 @@ class Graph:
         if not real.all():
             producers, consumers, positions = producers[real], consumers[real], positions[real]
         outputs = np.zeros_like(producers)
-        return cls.of_edges(
-            codes, producers, outputs, consumers, positions, external, tuple(labels), nodes=len(operands)
-        )
+        return cls.of_edges(codes, producers, outputs, consumers, positions, external, names, nodes=len(operands))
 
     @classmethod
     def of_edges(
@@ -203,9 +207,11 @@ class Graph:
                 mend="give the nodes in topological order; a graph with a cycle has none",
             )
         flags = bytearray(count)
+        if not isinstance(external, Iterable):
+            raise GraphError(f"external={external!r} is no list of nodes", mend="such as external=[2]")
         for node in external:
-            if not 0 <= node < count:
-                raise GraphError(f"there is no node {node} whose value could escape", mend=f"there are {count} nodes")
+            if not _is_number(node) or not 0 <= node < count:
+                raise GraphError(f"there is no node {node!r} whose value could escape", mend=f"there are {count} nodes")
             flags[node] = 1
         return cls(kinds, producers, outputs, consumers, inputs, bytes(flags), labels, computes)
 
@@ -304,7 +310,7 @@ class Graph:
         if isinstance(node, str):
             if node in self._numbers:
                 return self._numbers[node]
-        elif 0 <= node < len(self):
+        elif _is_number(node) and 0 <= node < len(self):
             return int(node)
         close = nearest(node, self._numbers)
         raise GraphError(
@@ -312,6 +318,8 @@ class Graph:
         )
 
     def _some_labels(self) -> str:
+        if not len(self):
+            return "the graph is empty"
         shown = [self.label(node) for node in range(min(len(self), 8))]
         return f"nodes are called {', '.join(shown)}{' …' if len(self) > len(shown) else ''}"
 
@@ -323,6 +331,37 @@ class Graph:
     def kernels(self) -> int:
         """How many nodes compute."""
         return sum(self.computes) if self.computes else len(self)
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool)
+
+
+def _check_operands(operands: Sequence[Sequence[int]]) -> None:
+    """Refuse what is no list of numbers; the quick way is for a million of them."""
+    listed = all(issubclass(sort, Sequence | np.ndarray) for sort in set(map(type, operands)))
+    if listed:
+        sorts = set(map(type, itertools.chain.from_iterable(operands)))
+        if all(issubclass(sort, int | np.integer) and sort is not bool for sort in sorts):
+            return
+    odd = next(at for at, given in enumerate(operands) if not _is_list_of_numbers(given))
+    raise GraphError(
+        f"the inputs of node {odd} are {operands[odd]!r}, no list of numbers of nodes",
+        mend="give for each node the nodes that it reads, such as inputs=[[], [0], [0, 1]]",
+    )
+
+
+def _is_list_of_numbers(given: object) -> bool:
+    return isinstance(given, Sequence | np.ndarray) and all(map(_is_number, given))
+
+
+def _check_labels(labels: Sequence[object]) -> None:
+    odd = next((label for label in labels if not isinstance(label, str)), None)
+    if odd is not None:
+        raise GraphError(f"{odd!r} is no label", mend="labels are strings; without labels, nodes are called by numbers")
+    if len(set(labels)) < len(labels):
+        twice = Counter(labels).most_common(1)[0][0]
+        raise GraphError(f"two nodes are called {twice!r}", mend="give each node a name of its own")
 
 
 def _codes(given: list[Kind | int | str]) -> bytes:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tvmlab.errors import GraphError
 from tvmlab.fusion.graph import Kind
 
 __all__ = ["Use", "kind", "kind_of"]
@@ -76,8 +77,13 @@ def kind(domain: str, op: str, answer: Answer | int | str) -> None:
     Raises
     ------
     GraphError
-        There is no such kind.
+        There is no such kind, or that is no name of an operator.
     """
+    given: tuple[object, ...] = (domain, op)
+    if not op or not all(isinstance(name, str) for name in given):
+        raise GraphError(
+            f"{domain!r}, {op!r} name no operator", mend='give its domain and type, such as "my.domain", "LeakyClamp"'
+        )
     _own[_key(domain, op)] = answer if callable(answer) else Kind.of(answer)
 
 

@@ -123,6 +123,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tvmlab.errors import GraphError
 from tvmlab.fusion.graph import Graph, Kind
 from tvmlab.fusion.grouping import MAX_DEPTH, Grouping
 from tvmlab.fusion.quick import group_quickly
@@ -145,7 +146,18 @@ def partition(graph: Graph, max_depth: int = MAX_DEPTH) -> Grouping:
     -------
     Grouping
         Its ``.groups`` are lists of node numbers, ascending, ordered by their last node.
+
+    Raises
+    ------
+    GraphError
+        `graph` is none, or `max_depth` no number.
     """
+    if not isinstance(graph, Graph):
+        raise GraphError(
+            f"a {type(graph).__name__} is no graph", mend="make one: fusion.Graph.from_kinds(kinds, inputs, external)"
+        )
+    if not isinstance(max_depth, int):
+        raise GraphError(f"max_depth={max_depth!r} is no whole number", mend=f"TVM's default is {MAX_DEPTH}")
     return group_quickly(graph, max_depth)
 
 
