@@ -37,8 +37,8 @@ setup: ## the virtual environment .venv, from requirements.lock (350 MB to downl
 	    "install one, or say where it is: make demo PYTHON=/path/to/python3.13" >&2; exit 1; }
 	@"$(PYTHON)" tools/set_up.py "$(VENV)"
 
-bench: setup ## every benchmark, one after the other
-	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; "$(PY)" "$$script" || exit 1; done
+bench: setup ## every benchmark, one after the other, into benchmarks/RESULTS.md; ARGS=--quick for a look
+	@"$(PY)" benchmarks/_results.py $(ARGS)
 
 notebooks: setup ## tutorials/*.ipynb from their py:percent sources (not committed)
 	@"$(PY)" tools/build_notebooks.py

@@ -6,10 +6,10 @@ import argparse
 import json
 import math
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from tvmlab import measure
+from tvmlab.measure.rounds import Rounds
 from tvmlab.records import Timing, quantile
 
 PEER = "onnxruntime"
@@ -25,6 +25,30 @@ def options(doc: str, budget: float) -> argparse.ArgumentParser:
     return parser
 
 
+def quick(parser: argparse.ArgumentParser) -> None:
+    """Add how many rounds to run; ``--quick`` for few, to see that all works."""
+    parser.add_argument("--repeats", type=int, help="rounds; default: as many as fit into the budget")
+    parser.add_argument("--quick", dest="repeats", action="store_const", const=3, help="3 rounds")
+
+
+def row_of_rounds(case: str, rounds: Rounds, slow: str, fast: str, threads: int, **more: Any) -> dict[str, Any]:
+    """What every script writes of a case: its sides, the paired ratio slow / fast with its quartiles, the repeats."""
+    pairs = sorted(s / f for s, f in zip(rounds.seconds[slow], rounds.seconds[fast], strict=True))
+    ordered = {side: sorted(seconds) for side, seconds in rounds.seconds.items()}
+    return {
+        "case": case,
+        "threads": threads,
+        "sides": list(ordered),
+        "median_ms": {side: 1e3 * quantile(seconds, 0.5) for side, seconds in ordered.items()},
+        "least_ms": {side: 1e3 * seconds[0] for side, seconds in ordered.items()},
+        "quartiles_ms": {side: [1e3 * quantile(seconds, q) for q in (0.25, 0.75)] for side, seconds in ordered.items()},
+        "ratio_of": [slow, fast],
+        "ratio": [quantile(pairs, q) for q in (0.25, 0.5, 0.75)],
+        "repeats": len(pairs),
+        **more,
+    }
+
+
 def timed(name: str, model: Any, sides: tuple[str, ...], threads: int, budget: float, **more: Any) -> dict[str, Any]:
     """Time a model, print its row, and return it as plain data."""
     row = as_row(name, measure.bench(model, sides=sides, threads=threads, budget=budget), **more)
@@ -36,20 +60,8 @@ def timed(name: str, model: Any, sides: tuple[str, ...], threads: int, budget: f
 
 def as_row(name: str, timing: Timing, **more: Any) -> dict[str, Any]:
     """Medians of each side, and the paired ratio onnxruntime / tvmlab: above 1, tvmlab is faster."""
-    return {
-        "case": name,
-        "threads": timing.threads,
-        "sides": [side.name for side in timing.sides],
-        "median_ms": {side.name: 1e3 * median(side.seconds) for side in timing.sides},
-        "least_ms": {side.name: 1e3 * min(side.seconds) for side in timing.sides},
-        "quartiles_ms": {
-            side.name: [1e3 * quantile(sorted(side.seconds), q) for q in (0.25, 0.75)] for side in timing.sides
-        },
-        "ratio": list(timing.ratio(PEER, "scheduled")),
-        "repeats": len(timing.sides[0].seconds),
-        "notes": list(timing.notes),
-        **more,
-    }
+    rounds = Rounds({side.name: side.seconds for side in timing.sides}, {})
+    return row_of_rounds(name, rounds, PEER, "scheduled", timing.threads, notes=list(timing.notes), **more)
 
 
 def summary(rows: list[dict[str, Any]], title: str) -> None:
