@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from tvm import relax
 
+from tvmlab import pipeline
+
 RANDOM = np.random.default_rng(5)
 
 
@@ -46,3 +48,28 @@ def test_symbolic_rows(check):
         return softmax(x)
 
     check(block, {"x": "float32[n, 32]"}, [RANDOM.standard_normal((5, 32)).astype("f4")])
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 4, 64), (2, 1, 5, 256)])
+def test_axes_of_one_element_do_not_keep_rows_apart(check, shape):
+    def block(x):
+        return softmax(x)
+
+    said = check(block, {"x": f"float32[{', '.join(map(str, shape))}]"}, [RANDOM.standard_normal(shape).astype("f4")])
+    assert "4 blocks row by row" in said
+
+
+def test_a_softmax_asks_for_its_next_row(check):
+    def block(x):
+        return softmax(x)
+
+    block.__annotations__ = {"x": "float32[8, 64]"}
+    (kernel,) = [
+        f
+        for v, f in pipeline.trace(pipeline.graph(block))["schedule"].module.functions.items()
+        if v.name_hint != "main"
+    ]
+    asked = [line.strip() for line in kernel.script().splitlines() if "T.prefetch" in line]
+    assert len(asked) == 2
+    assert asked[0].startswith("T.prefetch(T.address_of(x[0, (i0 + T.int64(1)) * T.int64(64) + ")
+    assert "tvmlab.next_row" not in kernel.script()

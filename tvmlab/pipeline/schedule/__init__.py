@@ -17,6 +17,7 @@ from tvmlab.pipeline.schedule.loops import spatial_and_reductions
 from tvmlab.pipeline.schedule.matmul import packed_matmul
 from tvmlab.pipeline.schedule.moves import turned_tiles
 from tvmlab.pipeline.schedule.own import own_schedule
+from tvmlab.pipeline.schedule.prefetching import with_requests
 from tvmlab.pipeline.schedule.rows import reduced_rows
 from tvmlab.pipeline.schedule.vector_math import with_vector_math
 from tvmlab.runtime.executable import first_line
@@ -66,6 +67,6 @@ def schedule_kernel(function: Any) -> Any:
         if done is not None:
             rewritten = [f"{', '.join(functions)} in vectors"] if functions else []
             said = "; ".join([*refused, *rewritten, done])
-            scheduled = tvm.s_tir.transform.StmtSimplify()(schedule.mod)["main"]
+            scheduled = with_requests(tvm.s_tir.transform.StmtSimplify()(schedule.mod)["main"])
             return scheduled.with_attrs({ATTRIBUTE: said, "tirx.is_scheduled": True})
     return function.with_attr(ATTRIBUTE, "; ".join([*refused, "left as it is"]))

@@ -7,10 +7,12 @@ from typing import Any
 from tvmlab import runtime
 from tvmlab.pipeline.kernel import Block, blocks_of, extent_of, mentions
 from tvmlab.pipeline.schedule.loops import WORTH_A_THREAD
+from tvmlab.pipeline.schedule.prefetching import ask_for_next_row
 
 __all__ = ["reduced_rows"]
 
 _BYTES = {"float32": 4, "float64": 8}
+_STRANDS = 4  # vectors of a sum that do not wait for each other
 
 
 def reduced_rows(schedule: Any, blocks: list[Block]) -> str | None:
@@ -25,12 +27,31 @@ def reduced_rows(schedule: Any, blocks: list[Block]) -> str | None:
         schedule.compute_at(block.rv, row, preserve_unit_loops=True)
     sums = [found for block in blocks_of(schedule) if (found := _in_vectors(schedule, block, depth)) is not None]
     outer = schedule.get_loops(last)[:depth]
+    row = schedule.fuse(*outer) if depth > 1 else outer[0]
     if sum(block.iterations or WORTH_A_THREAD for block in blocks) >= WORTH_A_THREAD:
-        schedule.parallel(schedule.fuse(*outer) if depth > 1 else outer[0])
+        schedule.parallel(row)
         said.append("parallel")
     for block, reduction in sums:
         schedule.decompose_reduction(block, reduction)
+    if _asks(schedule, blocks, row):
+        said.append("next row asked for")
     return ", ".join([f"{len(blocks)} blocks row by row", *said])
+
+
+def _asks(schedule: Any, blocks: list[Block], row: Any) -> bool:
+    """Ask for what comes and goes in whole rows, in the loop of a block between that only computes."""
+    between = [block for block in blocks[1:-1] if not block.reduction and _wide(block) == _wide(blocks[-1])]
+    if not between:
+        return False
+    *_, column, lane = schedule.get_loops(between[0].rv)
+    rows = blocks[-1].target.buffer.shape
+    parameters = [p for p in schedule.mod["main"].params if hasattr(p, "shape")]
+    tensors = [p for p in parameters if list(map(str, p.shape)) == list(map(str, rows))]
+    if str(schedule.get(lane).kind) == "0" or extent_of(schedule.get(lane)) != _lanes_of(between[0]):
+        return False
+    written = blocks[-1].target.buffer
+    ask_for_next_row(schedule, row, column, [(t, t.same_as(written)) for t in tensors])
+    return bool(tensors)
 
 
 def _rows(blocks: list[Block]) -> int | None:
@@ -38,15 +59,13 @@ def _rows(blocks: list[Block]) -> int | None:
     sums = [block for block in blocks if block.reduction]
     if not sums or not all(block.single for block in blocks):
         return None
-    depth = len([a for a in sums[0].spatial if extent_of(a) != 1])
+    depth = max(_wide(sums[0]), default=-1) + 1
     if depth == 0 or any(not _sums_last_axis(block) for block in sums):
         return None
     leading = [str(axis.dom.extent) for axis in sums[0].spatial[:depth]]
     same = all([str(axis.dom.extent) for axis in block.spatial[:depth]] == leading for block in blocks)
-    walked = all(
-        len(_wide(block)) <= depth + 1 and not (block.reduction and len(_wide(block)) != depth) for block in blocks
-    )
-    return depth if same and walked and _wide(blocks[-1])[:depth] == list(range(depth)) else None
+    walked = all(len([i for i in _wide(block) if i >= depth]) <= (not block.reduction) for block in blocks)
+    return depth if same and walked else None
 
 
 def _wide(block: Block) -> list[int]:
@@ -75,10 +94,12 @@ def _lanes(block: Block) -> int:
 
 
 def _reduce_in_vectors(schedule: Any, block: Block) -> int:
+    """Sum lane by lane; of a long row several vectors at once, which are then added to one."""
     lanes = _lanes(block)
-    inner = schedule.get_loops(block.rv)[-1]
-    _, lane = schedule.split(inner, [None, lanes])
-    schedule.rfactor(lane, len(block.spatial))
+    whole = (extent_of(block.reduction[0]) or 1) // lanes
+    for width in [_STRANDS * lanes, lanes] if whole > _STRANDS and whole % _STRANDS == 0 else [lanes]:
+        _, lane = schedule.split(schedule.get_loops(block.rv)[-1], [None, width])
+        schedule.rfactor(lane, len(block.spatial))
     return lanes
 
 
@@ -93,12 +114,19 @@ def _in_vectors(schedule: Any, block: Block, depth: int) -> tuple[Any, Any] | No
     lanes, reduction = loops[: len(loops) - count], loops[len(loops) - count :]
     if lanes:  # partial sums
         schedule.reorder(*reduction, lanes[0])
-        schedule.vectorize(lanes[0])
+        strand, lane = schedule.split(lanes[0], [None, _lanes_of(block)])
+        schedule.unroll(strand)
+        schedule.vectorize(lane)
     return (block.rv, reduction[0]) if reduction else None
 
 
+def _lanes_of(block: Block) -> int:
+    """Elements of a block's type that a vector holds; 1 where the type is none that is computed in vectors."""
+    return runtime.vector_bytes() // _BYTES.get(str(block.target.buffer.dtype), runtime.vector_bytes())
+
+
 def _vectorize(schedule: Any, block: Block, loop: Any) -> None:
-    lanes = runtime.vector_bytes() // _BYTES.get(str(block.target.buffer.dtype), runtime.vector_bytes())
+    lanes = _lanes_of(block)
     extent = extent_of(schedule.get(loop))
     while lanes > 1 and (extent is None or extent % lanes):
         lanes //= 2
