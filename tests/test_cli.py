@@ -273,3 +273,11 @@ def test_the_demo_refuses_a_file_that_it_could_not_write_before_it_runs(tmp_path
 def test_a_seed_below_zero_is_told_in_words(capsys, line):
     assert main(line.split()) == 1
     assert capsys.readouterr().err.startswith("CallError: the seed must be a whole number from 0 on, not -1")
+
+
+@pytest.mark.parametrize("asked", ["--why a b --levels", "--compare --levels", "--why a b --compare"])
+def test_one_question_at_a_time(asked, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["fuse", "net.onnx", *asked.split()])
+    assert ended.value.code == 2
+    assert "not allowed with" in capsys.readouterr().err

@@ -99,11 +99,12 @@ def parser() -> argparse.ArgumentParser:
         choices=("onnx", "relax"),
         help="the graph that is fused: the model's own nodes, or TVM's kernels (onnx; with engine tvm relax)",
     )
-    fuse.add_argument("--why", nargs=2, metavar=("A", "B"), help="why two nodes do or do not share a kernel")
-    fuse.add_argument(
+    asked = fuse.add_mutually_exclusive_group()
+    asked.add_argument("--why", nargs=2, metavar=("A", "B"), help="why two nodes do or do not share a kernel")
+    asked.add_argument(
         "--compare", action="store_true", help="both engines on TVM's kernels: do they agree?  Exit code 1 if not"
     )
-    fuse.add_argument("--levels", action="store_true", help="why the two levels are grouped differently")
+    asked.add_argument("--levels", action="store_true", help="why the two levels are grouped differently")
     fuse.add_argument("--max-depth", type=int, metavar="N", help="another limit of the group size than 256")
     fuse.add_argument(
         "--without", action="append", default=[], metavar="PHASE", help="leave out a phase: phase0, phase1, phase2"
