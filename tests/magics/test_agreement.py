@@ -30,7 +30,7 @@ def test_every_magic_is_here():
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_options_are_the_keywords_of_the_function(name):
     function, given_by_the_magic = FUNCTIONS[name]
-    options = {action.dest for action in getattr(Tvmlab, name).parser._actions} - {"quiet", "var"}
+    options = {action.dest for action in getattr(Tvmlab, name).parser._actions} - {"quiet", "var", "interactive"}
     options -= {"levels"} if name == "tvm_fuse" else set()  # that calls another function
     assert options | given_by_the_magic == set(inspect.signature(function).parameters)
 

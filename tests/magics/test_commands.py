@@ -117,6 +117,33 @@ def test_var_keeps_the_record(net, option):
     assert (ran.value is None) == ("q" in option)
 
 
+@pytest.fixture
+def explored(api, monkeypatch):
+    """Records of the api have an explorer."""
+    kind = type(api.diff())
+    monkeypatch.setattr(kind, "explore", lambda record: f"explorer of {record.what}", raising=False)
+
+
+@pytest.mark.usefixtures("explored")
+@pytest.mark.parametrize("option", ["-i", "--interactive", "-i -v found"])
+def test_the_explorer_is_shown_and_the_record_kept(net, option):
+    ran = net(f"%tvm_diff net {option}")
+    assert ran.value == "explorer of diff"
+    if "-v" in option:
+        assert repr(net["found"]) == "<Shown diff>"
+
+
+@pytest.mark.usefixtures("explored")
+def test_quiet_is_quiet_though_an_explorer_is_asked_for(net):
+    assert net("%tvm_diff net -qi").value is None
+
+
+def test_what_has_no_explorer_says_so(net):
+    ran = net("%tvm_verify net -i")
+    assert ran.lines[0] == "TvmlabUsageError: %tvm_verify: what it shows has no explorer"
+    assert "leave -i out" in ran.lines[-1]
+
+
 def test_cell_magic_quiet_and_var(notebook, api):
     ran = notebook(f"%%tvm_op lab.twice -q -v op\n{OP}")
     assert (ran.value, ran.out) == (None, "")

@@ -16,17 +16,18 @@ from tvmlab.magics.options import flags, parse, words
 
 USAGE = (
     "usage: %tvm_fuse [--engine {python,tvm,none}] [--level {relax,onnx}] [--cleanup {tvmlab,tvm,none}] "
-    "[--kind NODE=KIND] [--max-depth N] [--without PHASE] [--template NAME] [-q] [-v VAR] MODEL"
+    "[--kind NODE=KIND] [--max-depth N] [--without PHASE] [--template NAME] [--levels] [-q] [-v VAR] [-i] MODEL"
 )
 OPTIONS = (
-    "The options are --engine, --level, --cleanup, --kind, --max-depth, --without, --template, -q/--quiet, -v/--var; "
+    "The options are --engine, --level, --cleanup, --kind, --max-depth, --without, --template, --levels, "
+    "-q/--quiet, -v/--var, -i/--interactive; "
     "%tvm_fuse? explains them"
 )
 SLIPS = [  # a line after %tvm_fuse, what is wrong, the word at fault, and the mend
     ("net --engin tvm", "%tvm_fuse has no option --engin", "--engin", f"did you mean --engine? {OPTIONS}"),
     ("net --qiet", "%tvm_fuse has no option --qiet", "--qiet", f"did you mean --quiet? {OPTIONS}"),
     ("net --eng=tvm", "%tvm_fuse has no option --eng", "--eng=tvm", f"did you mean --engine? {OPTIONS}"),
-    ("net -i", "%tvm_fuse has no option -i", "-i", OPTIONS),
+    ("net -z", "%tvm_fuse has no option -z", "-z", OPTIONS),
     ("--zzzzzz", "%tvm_fuse has no option --zzzzzz", "--zzzzzz", OPTIONS),
     (
         "net --engine tvn",
@@ -103,4 +104,4 @@ def test_options_that_are_not_given_are_absent():
 
 
 def test_flags_are_the_spellings():
-    assert set(flags(Tvmlab.tvm_doctor.parser)) == {"-q", "--quiet", "-v", "--var"}
+    assert set(flags(Tvmlab.tvm_doctor.parser)) == {"-q", "--quiet", "-v", "--var", "-i", "--interactive"}

@@ -59,6 +59,7 @@ SIDES = (
 DISPLAY = (
     argument("-q", "--quiet", action="store_true", help="Show nothing."),
     argument("-v", "--var", type=identifier, metavar="VAR", help="Keep the result in the variable VAR."),
+    argument("-i", "--interactive", action="store_true", help="Show the explorer instead of the static picture."),
 )
 
 
@@ -84,18 +85,20 @@ def command(*arguments: argument, on_cell: bool = False) -> Callable[..., Any]:
             parser = self.parser(name)
             options = {**self.configured(parser), **parse(parser, line, where)}
             quiet, variable = options.pop("quiet", self.quiet), options.pop("var", None)
+            interactive = options.pop("interactive", False)
             culprit = options.get("model", options.get("name", ""))
             try:
                 if "model" in options:
                     options["model"] = self.models.find(culprit)
                 record = work(self, *([body] if on_cell else []), **options)
+                shown = explored(name, record) if interactive and not quiet else record
             except TvmlabError as error:
                 if not error.where and (place := where(culprit)):
                     error.location, error.where = place, str(place)
                 raise
             if variable:
                 self.shell.push({variable: record})
-            return None if quiet else record
+            return None if quiet else shown
 
         magic = output_can_be_silenced(no_var_expand(run))
         magic = kwds(argument_default=argparse.SUPPRESS)(magic)  # an option that is not given is absent
@@ -106,6 +109,13 @@ def command(*arguments: argument, on_cell: bool = False) -> Callable[..., Any]:
         return (line_cell_magic if on_cell else line_magic)(magic)
 
     return decorate
+
+
+def explored(name: str, record: Any) -> Any:
+    """The explorer of a magic's record."""
+    if not hasattr(record, "explore"):
+        raise TvmlabUsageError(f"%{name}: what it shows has no explorer", None, "leave -i out")
+    return record.explore()
 
 
 @magics_class
