@@ -345,7 +345,12 @@ def fuse(
     GraphError
         There is no such node, kind or phase.
     """
-    changes: dict[str, Any] = {"kinds": kinds, "max_depth": max_depth, "without": without, "templates": templates}
+    if max_depth is not None and not isinstance(max_depth, int):
+        from tvmlab.errors import CallError
+
+        raise CallError(f"max_depth={max_depth!r} is no whole number", mend="TVM's default is 256")
+    phases = [without] if isinstance(without, str) else without
+    changes: dict[str, Any] = {"kinds": kinds, "max_depth": max_depth, "without": phases, "templates": templates}
     if level == "onnx" and engine != "tvm" and not hasattr(model, "provenance"):
         from tvmlab import fusion
 

@@ -98,3 +98,9 @@ def test_a_module_as_it_stands_and_a_trace_by_tvm_take_no_templates(resnet):
         tl.fuse(resnet.module, templates=["conv_bn_relu"])
     with pytest.raises(CallError, match='for engine="python"'):
         tl.trace(resnet, engine="tvm", templates=["conv_bn_relu"])
+
+
+def test_one_phase_may_be_given_as_it_is_and_a_limit_is_a_number(resnet):
+    assert tl.fuse(resnet, without="phase0").groups == tl.fuse(resnet, without=["phase0"]).groups
+    with pytest.raises(CallError, match="max_depth='8' is no whole number"):
+        tl.fuse(resnet, max_depth="8")
