@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from onnx import helper, numpy_helper
@@ -57,6 +59,17 @@ def test_batch_normalization(opset, shape):
 @pytest.mark.parametrize("size", [1, 3, 5, 9])
 def test_local_response_normalization(size):
     assert_agree(model("LRN", 13, [2, 7, 3, 4], size=size, alpha=0.5, beta=0.7, bias=1.5), [2, 7, 3, 4])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_error_function_has_all_its_digits(dtype):
+    x = np.linspace(-3, 3, 12).reshape(3, 4).astype(dtype)
+    network = model("Erf", 13, [3, 4])
+    for info in (*network.graph.input, *network.graph.output):
+        info.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    (got,) = REFERENCE.run(network, {"x": x})
+    want = np.array([[math.erf(v) for v in row] for row in x.tolist()])
+    np.testing.assert_array_equal(got, want.astype(dtype), strict=True)
 
 
 def test_a_batch_normalization_that_trains_by_old_rules_is_refused():

@@ -2,7 +2,8 @@
 
 Before opset 13, Softmax, LogSoftmax and Hardmax took their input as a matrix, its rows the dimensions before `axis`,
 which was 1 by default.  Before opset 14, BatchNormalization trained only where its node asked for statistics as
-further outputs.  These the evaluator runs by newer rules; and LRN it computes for the first channels alone.
+further outputs.  These the evaluator runs by newer rules; LRN it computes for the first channels alone, Erf to eight
+digits.
 """
 
 from __future__ import annotations
@@ -82,7 +83,16 @@ class LRN(_OfItsOpset):
         return (np.asarray(x / (bias + alpha / size * squares) ** beta, x.dtype),)
 
 
-CORRECTIONS: list[type[OpRun]] = [Softmax, LogSoftmax, Hardmax, BatchNormalization, LRN]
+class Erf(_OfItsOpset):
+    """The error function, to the last digits of float64."""
+
+    def _run(self, x: Array) -> tuple[Array]:
+        return (np.asarray(_erf(x.astype(np.float64)), x.dtype).reshape(x.shape),)
+
+
+CORRECTIONS: list[type[OpRun]] = [Softmax, LogSoftmax, Hardmax, BatchNormalization, LRN, Erf]
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def _by_rows(function: Any, x: Array, axis: int, opset: int) -> Array:

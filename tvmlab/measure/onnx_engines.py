@@ -125,7 +125,7 @@ def reference_engine(why: str) -> Engine:
             raise PipelineError(f"onnx's reference evaluator could not run the model: {error}") from error
 
     faults = (
-        "it is slow; on LRN, and on Softmax and BatchNormalization of old opsets, it is wrong: these are tvmlab's own"
+        "it is slow; on LRN, Erf, and Softmax and BatchNormalization of old opsets, it is wrong: these are tvmlab's own"
     )
     return Engine(
         f"onnx {onnx.__version__}'s reference evaluator", run, (f"{why}: onnx's evaluator was used; {faults}",)

@@ -17,6 +17,7 @@ from tvmlab.pipeline.constants import evaluate_constants
 from tvmlab.pipeline.guarded import guarded
 from tvmlab.pipeline.inlining import inline_kernel
 from tvmlab.pipeline.layout import carry_layouts
+from tvmlab.pipeline.narrowing import legalizations
 from tvmlab.pipeline.onnx_import import import_graph
 from tvmlab.pipeline.own_schedules import mark_blocks
 from tvmlab.pipeline.schedule import schedule_kernel
@@ -113,7 +114,7 @@ def legalize(module: Any) -> Any:
 
     def run() -> Any:
         with runtime.host_target():
-            return mark_blocks(module, transform.LegalizeOps()(module.clone()))
+            return mark_blocks(module, transform.LegalizeOps(legalizations())(module.clone()))
 
     return guarded(run, _explain("legalize"))
 
