@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from tvmlab import runtime
 from tvmlab.pipeline.kernel import Block, Load, extent_of
 
-__all__ = ["Convolution", "find_convolution", "stands_at"]
+__all__ = ["FEW_INPUTS", "Convolution", "find_convolution", "stands_at"]
 
+FEW_INPUTS = 32  # of a window: with more, what is loaded matters less than how many products a load serves
 _IMAGE = 4  # axes of a tensor (image, channel, row, column)
 _MULTIPLY_ADD = 5  # nodes of: accumulator + data * weight
 _WINDOW = 3  # axes that a convolution sums over: input channel, kernel row, kernel column
@@ -50,6 +55,16 @@ class Convolution:
         column, window = self.block.spatial[3].var, self.block.reduction[2].var
         found = sym.detect_linear_equation(self.data.indices[3], [column, window])
         return int(found[0]) if found and isinstance(found[0], tirx.IntImm) else None
+
+    @property
+    def flat(self) -> bool:
+        """Whether it makes each pixel of many inputs at its place: rows and columns are one axis, in whole vectors."""
+        image, _, *pixel = self.block.spatial
+        channel, *window = self.block.reduction
+        alone = self.groups == 1 and self.group_inputs > FEW_INPUTS and all(extent_of(axis) == 1 for axis in window)
+        pixels = math.prod(extent_of(axis) or 1 for axis in pixel)
+        lanes = runtime.vector_bytes() // np.dtype(str(self.data.buffer.dtype)).itemsize
+        return alone and pixels % lanes == 0 and stands_at(self.data, (image, channel, *pixel))
 
     @property
     def depthwise(self) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tvmlab import runtime
-from tvmlab.pipeline.convolution import Convolution, find_convolution, stands_at
+from tvmlab.pipeline.convolution import FEW_INPUTS, Convolution, find_convolution, stands_at
 from tvmlab.pipeline.kernel import Block, blocks_of, extent_of
 from tvmlab.pipeline.matmul import Matmul, find_matmul
 from tvmlab.pipeline.register_tiles import register_tile
@@ -29,7 +29,6 @@ _BYTES = {"float32": 4, "float64": 8}
 _WORTH_A_PANEL = 4  # lanes
 _WORTH_PADDING = 64  # columns: with fewer, padded rows cost more than their tiles gain
 _COLUMNS = 8  # vectors of at least so many
-_FEW_INPUTS = 32
 _WORTH_TWICE = 4  # times as many lanes
 _LEAST = 2  # lanes: still better than a scalar, in groups of few channels
 
@@ -217,7 +216,9 @@ def is_direct(convolution: Convolution) -> bool:
     """Whether an image in its own layout is best taken as it is: few inputs a window, side by side, many columns."""
     columns, step = extent_of(convolution.block.spatial[3]) or 1, convolution.step
     inputs = convolution.group_inputs * math.prod(extent_of(a) or 1 for a in convolution.block.reduction[1:])
-    return len(convolution.data.indices) == _IMAGE and step == 1 and columns % _COLUMNS == 0 and inputs <= _FEW_INPUTS
+    if len(convolution.data.indices) != _IMAGE or step != 1:
+        return False
+    return convolution.flat or (columns % _COLUMNS == 0 and inputs <= FEW_INPUTS)
 
 
 def _packable(found: Convolution | None) -> Convolution | None:

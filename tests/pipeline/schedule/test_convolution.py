@@ -98,3 +98,27 @@ def test_a_tile_divides_what_it_covers(columns, blocks, plain):
     assert columns % width == 0
     assert blocks % vectors == 0
     assert width * vectors <= 16
+
+
+@QUICK
+@given(
+    channels=st.sampled_from([33, 40, 64]),
+    outputs=st.sampled_from([1, 7, 16, 24]),
+    size=st.sampled_from([(4, 4), (7, 16), (56, 2), (5, 5)]),
+    batch=st.sampled_from([1, 3]),
+    tail=st.sampled_from(["relu", "tanh", None]),
+    dtype=st.sampled_from(["float32", "float64"]),
+)
+def test_a_lone_convolution_of_pixels_keeps_its_layout(check, channels, outputs, size, batch, tail, dtype):
+    kernel = weights(outputs, channels, 1, dtype)
+
+    def block(x):
+        y = relax.op.nn.conv2d(x, kernel)
+        if tail is None:
+            return y
+        return relax.op.nn.relu(y) if tail == "relu" else relax.op.tanh(y)
+
+    shape = (batch, channels, *size)
+    said = check(block, {"x": f"{dtype}[{', '.join(map(str, shape))}]"}, [RANDOM.standard_normal(shape).astype(dtype)])
+    if size != (5, 5) and outputs > 1:
+        assert "pixels, parallel" in said
