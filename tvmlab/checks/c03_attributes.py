@@ -141,7 +141,7 @@ def equal_values(a: Any, b: Any) -> bool:
     if isinstance(a, Mapping):
         return all(equal_values(a[k], b[k]) for k in a)
     if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(equal_values, a, b))
+        return isinstance(b, tuple) and len(a) == len(b) and all(map(equal_values, a, b))
     return not (isinstance(a, float) and math.isnan(a)) and bool(a == b)
 
 

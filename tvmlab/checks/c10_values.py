@@ -187,9 +187,9 @@ def _is_soft(prepared: Prepared, each: Round, mismatch: Mismatch) -> bool:
         nan = any(np.isnan(a).any() for a in floats)
         huge = any((np.isfinite(a) & (np.abs(a.astype("float64")) > HUGE)).any() for a in floats)
         infinite = any(np.isinf(a).any() for a in floats)
-    if prepared.orders and (nan or infinite):
+    if (nan and prepared.compares) or (infinite and prepared.orders):
         return True
-    return huge and mismatch.special
+    return huge
 
 
 def _spread(seen: list[tuple[Configuration, list[Round]]], count: int) -> list[tuple[Configuration, list[Round]]]:

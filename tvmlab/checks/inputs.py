@@ -24,6 +24,7 @@ Array = NDArray[Any]
 
 HUGE = 1e4
 """Numbers above it may overflow on the way though the result does not: of them little is asked."""
+_POOLS = ("ordinary", "special", "huge")
 _ORDINARY = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.7, -3.7, 10.0, -10.0, 0.001, -0.001, 100.0, -100.0, 0.3, -1.3)
 _LARGE = 100.0
 """The exponential of it overflows in float32, which a sum or a quotient may not."""
@@ -101,28 +102,33 @@ def _pooled(rng: np.random.Generator, prepared: Prepared, dtypes: Sequence[np.dt
     """Every number of the pool in turn; of several tensors, each goes through it in an order of its own."""
     shapes = prepared.configuration.shapes
     made = []
-    for special in (False, True):
-        pools = [_pool(prepared.constants, d, special=special) for d in dtypes]
+    for kind in _POOLS:
+        pools = [_pool(prepared.constants, d, kind) for d in dtypes]
         size = max((int(np.prod(s)) for s in shapes), default=0)
         longest = max(map(len, pools), default=0)
         # one tensor alone sees the whole pool once; several meet in more pairs
         wanted = -(-longest // max(size, 1)) * (1 if len(shapes) == 1 else 3)
-        for _ in range(min(wanted, max(count // 2, 1))):
+        for _ in range(min(wanted, max(count // 2 if kind == "ordinary" else count // 4, 1))):
             arrays = []
             for shape, dtype, pool in zip(shapes, dtypes, pools, strict=True):
                 flat = np.resize(rng.permutation(pool), int(np.prod(shape)))
                 arrays.append(_fill(flat, dtype) if dtype.kind != "f" else flat.reshape(shape).astype(dtype))
-            made.append(Round(tuple(np.reshape(a, s) for a, s in zip(arrays, shapes, strict=True)), special=special))
+            made.append(
+                Round(tuple(np.reshape(a, s) for a, s in zip(arrays, shapes, strict=True)), special=kind != "ordinary")
+            )
     return made
 
 
-def _pool(constants: Sequence[float], dtype: np.dtype[Any], *, special: bool) -> Array:
+def _pool(constants: Sequence[float], dtype: np.dtype[Any], kind: str) -> Array:
     if dtype.kind != "f":
         return np.arange(-9, 10)
     limits = np.finfo(dtype)
-    if special:
+    if kind == "special":
         tiny = [limits.smallest_subnormal, -limits.smallest_subnormal, limits.tiny / 2, limits.tiny]
-        return np.array([np.nan, np.inf, -np.inf, limits.max, -limits.max, *tiny, -0.0, 0.0, 1.0], dtype)
+        return np.array([np.nan, np.inf, -np.inf, *tiny, -0.0, 0.0, 1.0], dtype)
+    if kind == "huge":
+        large = np.sqrt(limits.max)
+        return np.array([limits.max, -limits.max, large, -large, large / 4, 1.0, 0.0], dtype)
     kept = [c for c in constants if abs(c) <= HUGE][:12]
     near = [np.asarray(v, dtype) for c in kept for v in (c, -c, c + 0.5, c - 0.5, c * 1.25)]
     at = np.array([c for c in kept if np.isfinite(np.asarray(c, dtype))], dtype)
@@ -160,7 +166,7 @@ def sought(prepared: Prepared, decisions: dict[Any, Decision]) -> Round | None:
     size = int(np.prod(shape))
     if size < 8 or all(d.equal for d in decisions.values()):
         return None
-    pool = np.unique(_pool(prepared.constants, dtype, special=False))
+    pool = np.unique(_pool(prepared.constants, dtype, "ordinary"))
     grid = np.concatenate([pool, np.linspace(-50, 50, max(size - len(pool), 1)).astype(dtype)])[:size]
     grid = np.sort(np.resize(grid, size))
     found: list[float] = []

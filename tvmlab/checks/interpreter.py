@@ -185,6 +185,8 @@ class _Run:
             error = np.broadcast_to(np.asarray(made.error, "float64"), sizes).reshape(full.shape)
             sources.append((full, error, made.data))
         combiner = reduction.combiner
+        if steps and len(sources) == 1 and _adds(combiner):
+            return [self._sum(*sources[0])]
         outer, self.mask = self.mask, np.True_
         total = [self.node(identity) for identity in combiner.identity_element]
         first = self.place
@@ -197,6 +199,12 @@ class _Run:
             total = [self.node(result) for result in combiner.result]
         self.mask = outer
         return total
+
+    def _sum(self, full: Array, error: Array, data: bool) -> _Value:
+        """The sum along the last axis, rounded after each addition as a loop does."""
+        partial = np.add.accumulate(full, axis=-1, dtype=full.dtype)
+        rounding = np.asarray(_rounding(partial[..., 1:], self._excused(partial.dtype)))
+        return _Value(partial[..., -1], error.sum(axis=-1) + rounding.sum(axis=-1, initial=0.0), data)
 
     def node(self, node: Any) -> _Value:
         kind = type(node).__name__
@@ -351,6 +359,13 @@ class _Run:
             0.0 if name in _EXACT else _ULPS_OF_FUNCTION * 2 * _rounding(value, self._excused(dtype)) + _flushed(dtype)
         )
         return _Value(value, error + own, any(a.data for a in args))
+
+
+def _adds(combiner: Any) -> bool:
+    """Whether a reduction is a plain sum."""
+    result = combiner.result[0]
+    sides = (combiner.lhs[0], combiner.rhs[0])
+    return type(result).__name__ == "Add" and result.a.same_as(sides[0]) and result.b.same_as(sides[1])
 
 
 def _dtype(node: Any) -> np.dtype[Any]:

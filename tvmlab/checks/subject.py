@@ -96,6 +96,17 @@ class Prepared:
         return any(len(t.op.reduce_axis) for t in self.stages)
 
     @property
+    def compares(self) -> bool:
+        """Whether it holds a maximum or minimum: TVM's lose a NaN that is the first of the two."""
+        queue = [body for stage in self.stages for body in stage.op.body]
+        while queue:
+            node = queue.pop()
+            if type(node).__name__ in ("Max", "Min"):
+                return True
+            queue.extend([*children(node), *(node.combiner.result if hasattr(node, "combiner") else ())])
+        return False
+
+    @property
     def orders(self) -> bool:
         """Whether a reduction compares: TVM's max and min lose a NaN that is not the last element."""
         return any(

@@ -121,6 +121,7 @@ def shape_variants(subject: Subject) -> list[tuple[tuple[int, ...], ...]]:
     maps: list[dict[int, int]] = [{}]
     maps.append(dict(zip(sizes, itertools.cycle(_WIDE), strict=False)))
     maps.append(dict(zip(sizes, itertools.cycle(_PRIMES), strict=False)))
+    maps.append(dict.fromkeys(sizes, 4))  # axes that are exchanged read inside, and elsewhere
     maps += [{s: 1} for s in sizes] + [dict.fromkeys(sizes, 1)]
     maps += [{s: 0} for s in sizes] + [dict.fromkeys(sizes, 0)]
     maps += [{s: s + 1} for s in sizes] + [{s: s * 2 + 1} for s in sizes]
@@ -143,7 +144,7 @@ def configurations(subject: Subject, limit: int) -> list[Configuration]:
     wide = shapes[1] if len(shapes) > 1 and subject.takes(_at(base, shapes[1], base.attributes)) else base.shapes
     wanted = [*declared, base, _at(base, wide, base.attributes)]
     wanted += [_at(base, wide, a) for a in attributes[1:]]
-    wanted += [_at(base, s, base.attributes) for s in shapes]
+    wanted += [_at(base, s, base.attributes) for s in [*_square(shapes), *shapes]]
     wanted += [_at(base, s, a) for s in shapes for a in attributes[1:5]]
     unique = {c.key: c for c in wanted}
     taken: list[Configuration] = []
@@ -155,6 +156,11 @@ def configurations(subject: Subject, limit: int) -> list[Configuration]:
     if not taken:
         raise Refused("it takes no inputs")
     return taken
+
+
+def _square(shapes: Sequence[tuple[tuple[int, ...], ...]]) -> list[tuple[tuple[int, ...], ...]]:
+    """Of two axes and one size, from those of more ranks: there axes that are exchanged read inside, and elsewhere."""
+    return [tuple((4, 4) for _ in shapes[0])] if shapes and shapes[0] else []
 
 
 def _at(base: Configuration, shapes: Sequence[tuple[int, ...]], attributes: Any) -> Configuration:
