@@ -40,7 +40,7 @@ def test_a_model_without_kernels(draw):
 
 def test_a_step_in_words_and_as_a_bar(page):
     assert str(STEP) == "   3 of 8  fused_<conv>: rule 4 ms, best 2 ms"
-    assert str(Step(1, 8, "k", 1e-3, None)).endswith("best nothing yet")
+    assert str(Step(1, 8, "k", 1e-3, None)).endswith("rule 1 ms, nothing yet")
     drawn = page(tunings.step_html(STEP))
     assert "fused_<conv>" in drawn.text
     assert any(style.get("width") == "38%" for style in drawn.styles)
