@@ -25,7 +25,7 @@ demo: setup ## an own operator in ResNet-50, fused, verified and timed; notebook
 test: setup ## unit tests and every tutorial in a real kernel
 	@"$(PY)" -m pytest $(ARGS)
 
-browser: setup ## the tests that drive JupyterLab in Chromium, which has to be installed
+browser: setup js ## the tests that drive JupyterLab in Chromium, which has to be installed
 	@"$(PY)" -m pytest -m browser $(ARGS)
 
 lab: setup ## JupyterLab on your own copy of the tutorials, in tvmlab-notebooks/
@@ -43,7 +43,7 @@ bench: setup ## every benchmark, one after the other, into benchmarks/RESULTS.md
 notebooks: setup ## tutorials/*.ipynb from their py:percent sources (not committed)
 	@"$(PY)" tools/build_notebooks.py
 
-js: ## the bundles of the explorers anew, from tvmlab/show/js (needs Node 20 or newer)
+js: ## the bundles of the explorers anew, from tvmlab/show/js (needs Node 18 or newer)
 	@cd tvmlab/show/js && npm ci --silent --ignore-scripts && npm run --silent build
 
 lint: setup ## ruff: rules and format

@@ -112,6 +112,8 @@ def test_the_wheel_carries_the_tutorials_the_licence_and_the_types(tmp_path):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"tvmlab/tutorials/{source.name}" for source in (ROOT / "tutorials").glob("*.py")} <= names
     assert {"tvmlab/py.typed", "tvmlab/cli.py"} <= names
+    assert {f"tvmlab/show/bundles/{file.name}" for file in (ROOT / "tvmlab/show/bundles").iterdir()} <= names
+    assert not [name for name in names if name.startswith("tvmlab/show/js/")]
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not [name for name in names if name.split("/")[0] in ("tests", "teacher", "benchmarks", "tools")]
     assert not [name for name in names if name.endswith(".ipynb")]

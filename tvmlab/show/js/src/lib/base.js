@@ -15,13 +15,14 @@ export function element(name, { on = {}, ...attributes } = {}, ...children) {
 
 /** The frame of an explorer in `el`: a named region in the theme's colours that keeps its keys to itself. */
 export function frame(el, label) {
-  const root = element("section", {
-    class: "tvmlab",
-    "aria-label": label,
-    "data-lm-suppress-shortcuts": "true", // or arrows and letters would work on the notebook's cells
-  });
+  const root = element("section", { class: "tvmlab", "aria-label": label, on: { focusin: keepKeys } });
   el.append(root);
   return { root, stop: follow(root) };
+}
+
+/** Arrows and letters would work on the notebook's cells; its shortcuts look for this mark on what has the focus. */
+function keepKeys({ target }) {
+  target.setAttribute("data-lm-suppress-shortcuts", "true");
 }
 
 let questions = 0;
