@@ -48,6 +48,7 @@ CALLS = [  # a cell, and the call of the api that it makes
         ("net",),
         {"sides": ["unfused", "fused"], "repeats": 3, "threads": 2},
     ),
+    ("%tvm_time net --kernels --sides full", "bench", ("net",), {"kernels": True, "sides": ["full"]}),
     (
         "%tvm_tune net --trials 8 --database a.jsonl --threads 1 --remote tracker://h:1/k --seed 2",
         "tune",

@@ -54,7 +54,7 @@ def vars_of(parser, line):
         ("%tvm_diff net ", sorted(STAGES)),
         ("%tvm_diff net fuse s", ["schedule"]),
         ("%tvm_diff -q net fuse s", ["schedule"]),
-        ("%tvm_time net --sides f", ["fused"]),
+        ("%tvm_time net --sides fu", ["full", "fuse", "fuse+inline", "fused"]),
         ("%tvm_time net --sides fused ", sorted(SIDES)),
         ("%%tvm_op lab.x --v", ["--var"]),
     ],

@@ -129,6 +129,7 @@ def test_a_slip_in_a_graph(notebook):
         ("%tvm_verify net --seed 1", "Verification"),
         ("%tvm_verify net --stage fuse", "Verification"),
         ("%tvm_time net --repeats 3 --sides unfused fused", "Timing"),
+        ("%tvm_time net --repeats 3 --sides full --kernels", "Timing"),
         ("%tvm_doctor", "DoctorReport"),
     ],
 )
