@@ -51,8 +51,8 @@ def test_passes_are_nested_and_idle_ones_folded_away(draw, traced):
 
 def test_two_traces_side_by_side(draw, traced):
     page, plain = draw(traced.beside(pipeline.trace(traced_model(), engine="none")))
-    assert page.text.startswith("block: 1 kernels (engine python) and 2 kernels (engine none)")
-    assert "legalize: 0 functions different +0 −0" in page.text
+    assert page.text.startswith("block: kernels 1 (engine python) and 2 (engine none)")
+    assert "The same programs after import, legalize, annotate." in page.text
     assert re.search(r"fuse: \d functions different \+\d+ −\d+", page.text)
     assert "kernels, engine none" in plain
 

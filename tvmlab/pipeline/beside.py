@@ -61,8 +61,5 @@ class Beside(Explorable):
 
     @property
     def headline(self) -> str:
-        counts = " and ".join(
-            f"{trace.partition.kernels_after} kernels ({name})"
-            for trace, name in zip((self.left, self.right), self.names, strict=True)
-        )
-        return f"{self.left.model}: {counts}"
+        kernels = [trace.partition.kernels_after for trace in (self.left, self.right)]
+        return f"{self.left.model}: kernels {kernels[0]} ({self.names[0]}) and {kernels[1]} ({self.names[1]})"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tvmlab.records import Bundle, StageDiff, picture
-from tvmlab.show import diffs, palette, steps
+from tvmlab.show import decisions, diffs, palette, steps
 from tvmlab.show.html import Html, card, details, join, mono, muted, table, tag
 from tvmlab.show.models import cut
 from tvmlab.show.text import count, duration, plain_table
@@ -43,9 +43,10 @@ def trace(record: Trace) -> Bundle:
     )
     head = ("stage", "kernels", "took", "lines", "")
     parts = (_stage(s, change) for s, change in zip(record.stages, changes, strict=True))
-    page = card(title, table(head, rows, "nrnnl"), *parts, accent=palette.SIDES[3])
+    doubts, decided = decisions.doubts(record), decisions.decisions(record)
+    page = card(title, table(head, rows, "nrnnl"), *doubts, *parts, decided, accent=palette.SIDES[3])
     plain = plain_table(("stage", "kernels", "took", ""), map(_plain, record.stages), "lrrl")
-    return {"text/plain": f"{record.headline}\n{plain}", "text/html": str(page)}
+    return {"text/plain": "\n".join([record.headline, plain, *decisions.plain_doubts(record)]), "text/html": str(page)}
 
 
 @picture("Stage")
@@ -61,10 +62,13 @@ def stage(record: Stage) -> Bundle:
 def beside(record: Beside) -> Bundle:
     """One row a stage, and what is different behind a fold."""
     found = [(name, record[name]) for name in record.stages]
-    rows = ((mono(name), *_two(record, name), _counts(change)) for name, change in found)
+    apart = [(name, change) for name, change in found if change.functions]
+    alike = [name for name, change in found if not change.functions]
+    rows = ((mono(n), *_two(record, n), _counts(change) if change.functions else "the same") for n, change in found)
     head = ("stage", *(f"{what}, {name}" for what in ("kernels", "took") for name in record.names), "lines")
-    parts = (_different(name, change) for name, change in found)
-    page = card(record.headline, table(head, rows, "nrrrrn"), *parts, accent=palette.SIDES[3])
+    parts = [_different(name, change) for name, change in apart]
+    same = muted(f"The same programs after {', '.join(alike)}.") if alike else ""
+    page = card(record.headline, table(head, rows, "nrrrrn"), same, *parts, accent=palette.SIDES[3])
     rows_of_text = ((name, *_two(record, name), f"+{_sum(d, 'added')} −{_sum(d, 'removed')}") for name, d in found)
     return {"text/plain": f"{record.headline}\n{plain_table(head, rows_of_text, 'lrrrrr')}", "text/html": str(page)}
 
