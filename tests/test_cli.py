@@ -53,7 +53,8 @@ def calls(monkeypatch):
 
         monkeypatch.setattr(api, name, function, raising=False)
 
-    for name in ("doctor", "demo", "lab", "load", "fuse", "compare", "compare_levels", "verify", "bench"):
+    names = ("doctor", "demo", "lab", "load", "fuse", "compare", "compare_levels", "verify", "bench", "advise", "tune")
+    for name in (*names, "track", "serve"):
         stand_in(name)
     return made
 
@@ -107,6 +108,29 @@ def test_defaults_are_those_of_the_api(calls):
     assert calls[1].options == {"seed": 0}
     main(["bench", "net.onnx", "--threads", "2", "--kernels"])
     assert calls[3].options == {"seed": 0, "threads": 2, "kernels": True}
+    main(["bench", "net.onnx", "--remote", "tracker://h:1/k"])
+    assert calls[5].options == {"seed": 0, "remote": "tracker://h:1/k"}
+
+
+def test_tuning_and_its_options(calls):
+    main(["tune", "net.onnx"])
+    assert (calls[1].function, calls[1].options) == ("tune", {"seed": 0})
+    main(["tune", "net.onnx", "--trials", "8", "--database", "a.jsonl", "--threads", "1", "--remote", "tracker://h:1/k"])
+    given = {"trials": 8, "database": Path("a.jsonl"), "threads": 1, "remote": "tracker://h:1/k"}
+    assert calls[3].options == {"seed": 0, **given}
+
+
+def test_advice_on_an_operator_of_a_file(calls):
+    main(["advise", "mine.py::lab.x", "--threads", "1"])
+    assert (calls[0].function, calls[0].given, calls[0].options) == ("advise", ("mine.py::lab.x",), {"threads": 1})
+
+
+def test_trackers_and_devices_listen_on_loopback_unless_told_otherwise(calls):
+    main(["remote", "track"])
+    main(["remote", "serve", "--key", "arm", "--host", "10.0.0.1", "--port", "1"])
+    assert calls[0].given == ("127.0.0.1", 9190)
+    assert calls[1].given == ("10.0.0.1", 1)
+    assert {**calls[1].options, "say": None} == {"key": "arm", "tracker": "127.0.0.1:9190", "say": None}
 
 
 def test_verify_says_where_a_fault_is(calls):
