@@ -18,6 +18,7 @@ from tvmlab.api import define
 from tvmlab.errors import CallError
 from tvmlab.measure import verify
 from tvmlab.pipeline import stages
+from tvmlab.runtime import executable
 
 
 def strided(x: "float32[5, 12]"):
@@ -229,6 +230,16 @@ def _with_rolled_constants(module):
     changed["main"] = Roller(module).visit_expr(module["main"])
     assert rolled
     return changed
+
+
+def test_a_wrong_code_generator_is_told_from_a_wrong_kernel(monkeypatch):
+    fast = tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu(), "fast-math": True})
+    monkeypatch.setattr(executable, "host_target", lambda: fast)  # it takes it that there is no NaN
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (bool[4] y) { e = Exp(x) y = IsNaN(e) }'
+    x = np.array([1, np.nan, 2, -1], np.float32)
+    found = verify(pipeline.load(parser.parse_model(text), name="isnan"), bisect=True, inputs=[x])
+    assert (found.stage, found.kernel.kernel, found.kernel.worst.index) == ("build", "tir_isnan", (1,))
+    assert any("the code generator is at fault" in note for note in found.notes)
 
 
 def test_swapped_arguments_of_a_right_kernel_are_a_fault_of_the_stage(monkeypatch):

@@ -7,6 +7,7 @@ operator's NumPy reference stands in its place.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from tvmlab.measure.groups import level_after
 from tvmlab.measure.kernel_checks import Level, Tolerance, Truth, check_level, errors_of, level_of
 from tvmlab.measure.oracles import Answer, ask
 from tvmlab.measure.plain_build import Substitutes
-from tvmlab.measure.steps import Environment, Probes, Step, steps_of, walk
+from tvmlab.measure.steps import Environment, Probes, Step, returned_variables, steps_of, walk
 from tvmlab.measure.watching import watch
 from tvmlab.pipeline.onnx_import import variable_name
 from tvmlab.records import Bisection, KernelCheck, StageCheck
@@ -68,8 +69,8 @@ def bisect(model: Model, feeds: Sequence[Array], tolerance: Tolerance) -> Bisect
     started = time.perf_counter()
     search = _Search(model, pipeline.trace(model), feeds, tolerance)
     search.go()
-    done = [stage.name for stage in search.stages]
-    left = tuple(name for name in pipeline.STAGES if name not in done and pipeline.STAGES.index(name) > len(done) - 1)
+    done = {stage.name for stage in search.stages}
+    left = tuple(name for name in pipeline.STAGES if name not in done)
     notes = (*search.answer.notes, *search.notes)
     return Bisection(model.name, search.answer.oracle, tuple(search.stages), left, time.perf_counter() - started, notes)
 
@@ -115,14 +116,21 @@ class _Search:
         known = {variable: self.answer.inner[name] for variable, name in sought.items()}
         module = self.trace["import"].module
         level, checks = _run_import(module, self.feeds, known, self.answer.outputs, self.tolerance)
-        wrong = next((check for check in checks if not check.ok), None)
-        name = "import"
-        if wrong is not None and not self._mended_without_cleanup():
-            # Values are there only when operators have kernels.
-            name = "legalize"
-            self.stages.append(StageCheck("import", (), 0.0, "no values yet"))
-        self.stages.append(StageCheck(name, checks, time.perf_counter() - started, _COMPARED["import"]))
-        return level if wrong is None else None
+        stage = StageCheck("import", checks, time.perf_counter() - started, _COMPARED["import"])
+        if not stage.ok:
+            stage = self._blamed_of_import(level, stage)
+        self.stages.append(stage)
+        return level if stage.ok else None
+
+    def _blamed_of_import(self, level: Level, stage: StageCheck) -> StageCheck:
+        """Whose fault it is that the imported operators give wrong values."""
+        if self._compiled_wrongly(level, stage):
+            return dataclasses.replace(stage, name="build")
+        if self._mended_without_cleanup():
+            return stage
+        # Values are there only when operators have kernels.
+        self.stages.append(StageCheck("import", (), 0.0, "no values yet"))
+        return dataclasses.replace(stage, name="legalize")
 
     def _mended_without_cleanup(self) -> bool:
         from tvmlab import pipeline
@@ -144,11 +152,7 @@ class _Search:
         checks = check_level(level, self.tolerance, before)
         stage = StageCheck(name, checks, time.perf_counter() - started, _COMPARED[name])
         if not stage.ok and self._compiled_wrongly(level, stage):
-            stage = StageCheck("build", checks, stage.seconds, "machine code of one kernel alone")
-            self.notes.append(
-                f"the same kernel of the stage {name}, compiled without optimisation for any processor, is right: "
-                "the code generator is at fault"
-            )
+            stage = dataclasses.replace(stage, name="build")
         self.stages.append(stage)
         return level if stage.ok else None
 
@@ -169,10 +173,20 @@ class _Search:
         import tvm
 
         position = next(i for i, check in enumerate(stage.kernels) if not check.ok)
-        step, truth = level.steps[position], level.truths[position]
+        step = level.steps[position] if position < len(level.steps) else None
+        if step is None or step.function_in(level.module) is None:
+            return False
+        truth = level.truths[position]
         assert truth is not None
+        right = truth.given if stage.name == "import" else truth.expected
         got = Probes(level.module, tvm.target.Target(_PLAINEST)).run(step, level.environment)
-        return all(error.within(0.0) for error in errors_of(truth.expected, got, self.tolerance))
+        if not all(error.within(0.0) for error in errors_of(right, got, self.tolerance)):
+            return False
+        self.notes.append(
+            f"the kernel {step.kernel} of the stage {stage.name}, compiled without optimisation for any processor, is "
+            "right: the code generator is at fault"
+        )
+        return True
 
 
 def _nodes_of_variables(model: Model, cleanup: str) -> dict[str, str]:
@@ -201,6 +215,8 @@ def _run_import(
         probes = Probes(plain)
         probes.prepare(steps_of(plain))
         names = Counter(step.variable.name for step in steps_of(plain))
+        ends = returned_variables(plain)  # fewer than outputs, if one kernel gives several
+        returned = dict(zip(ends, outputs, strict=True)) if len(ends) == len(outputs) else {}
         truths: list[Truth | None] = []
         checks: list[KernelCheck] = []
         since: list[str] = []
@@ -208,7 +224,7 @@ def _run_import(
         def take(step: Step, environment: Environment) -> Value:
             own = probes.run(step, environment)
             name = step.variable.name
-            right = known.get(name) if names[name] == 1 else None
+            right = returned.get(step.variable, known.get(name) if names[name] == 1 else None)
             since.append(step.kernel)
             if right is None or not _of_one_kind(own, right):
                 truths.append(Truth(own, own))

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from tvmlab import runtime
 from tvmlab.pipeline.grouping import callee
 
-__all__ = ["Environment", "Probes", "Step", "Value", "arguments_of", "plain_function", "steps_of", "walk"]
+__all__ = [
+    "Environment",
+    "Probes",
+    "Step",
+    "Value",
+    "arguments_of",
+    "plain_function",
+    "returned_variables",
+    "steps_of",
+    "walk",
+]
 
 Array = NDArray[Any]
 Value = Any  # an array, a tuple of values, or the integers of a shape
@@ -140,6 +150,21 @@ def walk(module: Any, inputs: Sequence[Array], take: Callable[[Step, Environment
         value = take(step, environment) if step is not None else environment.of(binding.value)
         environment.bind(binding.var, value)
     return environment, environment.of(main.body.body)
+
+
+def returned_variables(module: Any) -> list[Any]:
+    """For each result of main the variable that it is first bound to."""
+    from tvm import relax
+
+    bound = {binding.var: binding.value for block in module["main"].body.blocks for binding in block.bindings}
+
+    def origin(expression: Any) -> Any:
+        while isinstance(bound.get(expression), relax.Var | relax.Tuple):
+            expression = bound[expression]
+        return expression
+
+    result = origin(module["main"].body.body)
+    return list(map(origin, result.fields)) if isinstance(result, relax.Tuple) else [result]
 
 
 def _bindings(module: Any) -> Iterator[tuple[Step | None, Any]]:
