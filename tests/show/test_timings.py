@@ -32,8 +32,10 @@ def test_ratios_medians_and_notes(draw):
 
 
 def test_the_plot_is_a_png_with_words_for_those_who_do_not_see_it(draw):
-    page, _ = draw(timing(UNFUSED, SCHEDULED, PEER))
+    record = timing(UNFUSED, SCHEDULED, PEER)
+    page, _ = draw(record)
     (image,) = page.images
+    assert image["src"] == f"data:image/png;base64,{record._repr_mimebundle_()['image/png']}"
     assert base64.b64decode(image["src"].removeprefix("data:image/png;base64,")).startswith(PNG)
     assert "unfused median 4.20 s" in image["alt"]
     assert "onnxruntime median 105 ms" in image["alt"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 
 from tvmlab.records import Bundle, Side, Timing, picture, quantile
@@ -25,7 +26,8 @@ def timing(record: Timing) -> Bundle:
     title = join([f"{record.model}: {summary(record)} ", muted(measured)])
     head = [h.format(record.baseline) for h in _HEAD]
     rows = [_row(record, side) for side in record.sides]
-    plot = image(_plot(record), _alt(record), _WIDTH) if record.sides else Html()
+    png = _plot(record) if record.sides else b""
+    plot = image(png, _alt(record), _WIDTH) if png else Html()
     machine = ", ".join(f"{key} {value}" for key, value in record.machine.items())
     page = card(
         title,
@@ -41,7 +43,8 @@ def timing(record: Timing) -> Bundle:
     table_ = plain_table(head, rows, _ALIGN)
     beyond = f"repeats beyond Tukey's fences, which are kept: {_beyond(record)}"
     lines = [record.headline, table_, beyond, *record.notes, *kernels, machine]
-    return {"text/plain": "\n".join(lines), "text/html": str(page)}
+    alone = {"image/png": base64.b64encode(png).decode("ascii")} if png else {}
+    return {"text/plain": "\n".join(lines), "text/html": str(page), **alone}
 
 
 def summary(record: Timing) -> str:
