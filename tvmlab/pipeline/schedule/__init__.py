@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tvmlab.errors import PipelineError
 from tvmlab.pipeline.kernel import Block, blocks_of
 from tvmlab.pipeline.schedule.convolution import packed_convolution
 from tvmlab.pipeline.schedule.direct_convolution import direct_convolution
@@ -22,9 +23,10 @@ from tvmlab.pipeline.schedule.rows import reduced_rows
 from tvmlab.pipeline.schedule.vector_math import with_vector_math
 from tvmlab.runtime.executable import first_line
 
-__all__ = ["ATTRIBUTE", "RULES", "schedule_kernel"]
+__all__ = ["ATTRIBUTE", "FAULT", "RULES", "faults_of", "schedule_kernel"]
 
 ATTRIBUTE = "tvmlab.schedule"
+FAULT = "tvmlab.schedule_fault"
 
 Rule = Callable[[Any, list[Block]], str | None]
 
@@ -56,17 +58,32 @@ def schedule_kernel(function: Any) -> Any:
 
     vectorised, functions = with_vector_math(function)
     refused: list[str] = []
+    faults: dict[str, str] = {}
     for rule in RULES:
         schedule = tvm.s_tir.Schedule(tvm.IRModule({"main": vectorised}))
         try:
             blocks = blocks_of(schedule)
             done = rule(schedule, blocks)
         except Exception as error:  # noqa: BLE001 - TVM raises whatever it likes; the next rule is the answer
+            if isinstance(error, PipelineError):
+                faults[FAULT] = error.what
             refused.append(f"{rule.__name__} refused: {first_line(error)}")
             continue
         if done is not None:
             rewritten = [f"{', '.join(functions)} in vectors"] if functions else []
             said = "; ".join([*refused, *rewritten, done])
             scheduled = with_requests(tvm.s_tir.transform.StmtSimplify()(schedule.mod)["main"])
-            return scheduled.with_attrs({ATTRIBUTE: said, "tirx.is_scheduled": True})
-    return function.with_attr(ATTRIBUTE, "; ".join([*refused, "left as it is"]))
+            return scheduled.with_attrs({ATTRIBUTE: said, "tirx.is_scheduled": True, **faults})
+    return function.with_attrs({ATTRIBUTE: "; ".join([*refused, "left as it is"]), **faults})
+
+
+def faults_of(module: Any) -> dict[str, str]:
+    """Kernels whose operator brings a schedule that fails, and what it says; there the scheduler's own rules are taken.
+
+    Parameters
+    ----------
+    module : tvm.IRModule
+        After the stage ``schedule``.
+    """
+    attributes = {v.name_hint: f.attrs for v, f in module.functions.items() if f.attrs is not None}
+    return {name: str(found[FAULT]) for name, found in attributes.items() if FAULT in found}
