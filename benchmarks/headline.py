@@ -4,6 +4,9 @@ Each case is one small ONNX model with random weights.  Both sides run it in one
 with inputs and outputs bound and as many threads.  The ratio is onnxruntime's time over tvmlab's, round by round: above
 1, tvmlab is faster.  Milliseconds are medians.
 
+Below chains and moves stands what share of memory's speed they reach, in a run of its own: against y = 2 x (chains)
+or the quicker of that and a plain copy (moves) over as many elements, interleaved with the row's kernel.
+
     python benchmarks/headline.py [--threads 1 2] [--only conv] [--budget 2] [--json FILE]
 """
 
@@ -14,6 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import onnx
+from _limits import LIMITS, limit_of
 from _timing import PEER, options, summary, timed, write
 from onnx import TensorProto, helper, numpy_helper
 
@@ -194,6 +198,13 @@ def cases() -> Iterator[tuple[str, str, onnx.ModelProto]]:
     yield "others", "97x trap 1024x1024", trap(1024, 1024, 4)
 
 
+def against_limit(group: str, loaded: pipeline.Model, threads: int, budget: float) -> dict[str, object]:
+    """What share of memory's speed a row reaches, printed below it."""
+    found = limit_of(group, loaded, threads, budget)
+    print(f"{'':58}    {found['share']:4.0%} of {found['limit']} at {found['gb_per_second']:.0f} GB/s", flush=True)
+    return found
+
+
 def main() -> None:
     given = options(__doc__, budget=2.0).parse_args()
     rows = []
@@ -201,7 +212,9 @@ def main() -> None:
         if given.only not in f"{group} {name}":
             continue
         loaded = pipeline.load(made, name=name)
-        rows += [timed(name, loaded, SIDES, threads, given.budget, group=group) for threads in given.threads]
+        for threads in given.threads:
+            row = timed(name, loaded, SIDES, threads, given.budget, group=group)
+            rows.append(row | (against_limit(group, loaded, threads, given.budget / 2) if group in LIMITS else {}))
     for threads in given.threads:
         for group in ("moves", "chains", "matmul", "conv", "others"):
             some = [row for row in rows if row["threads"] == threads and row["group"] == group]
