@@ -53,7 +53,20 @@ def calls(monkeypatch):
 
         monkeypatch.setattr(api, name, function, raising=False)
 
-    names = ("doctor", "demo", "lab", "load", "fuse", "compare", "compare_levels", "verify", "bench", "advise", "tune")
+    names = (
+        "doctor",
+        "demo",
+        "lab",
+        "load",
+        "fuse",
+        "compare",
+        "compare_levels",
+        "verify",
+        "bench",
+        "advise",
+        "check",
+        "tune",
+    )
     for name in (*names, "track", "serve"):
         stand_in(name)
     return made
@@ -115,9 +128,17 @@ def test_defaults_are_those_of_the_api(calls):
 def test_tuning_and_its_options(calls):
     main(["tune", "net.onnx"])
     assert (calls[1].function, calls[1].options) == ("tune", {"seed": 0})
-    main(["tune", "net.onnx", "--trials", "8", "--database", "a.jsonl", "--threads", "1", "--remote", "tracker://h:1/k"])
+    main(
+        ["tune", "net.onnx", "--trials", "8", "--database", "a.jsonl", "--threads", "1", "--remote", "tracker://h:1/k"]
+    )
     given = {"trials": 8, "database": Path("a.jsonl"), "threads": 1, "remote": "tracker://h:1/k"}
     assert calls[3].options == {"seed": 0, **given}
+
+
+def test_checks_of_an_operator_of_a_file(calls):
+    main(["check", "mine.py::lab.x", "--quick", "--only", "C05,C10", "--seed", "3"])
+    asked = {"quick": True, "only": ["C05", "C10"], "seed": 3}
+    assert (calls[0].function, calls[0].given, calls[0].options) == ("check", ("mine.py::lab.x",), asked)
 
 
 def test_advice_on_an_operator_of_a_file(calls):

@@ -17,6 +17,7 @@ def test_the_card_of_an_operator_ends_with_its_quick_check(notebook):
     assert "quick check: 7 checks ok" in ran.out
     assert "%tvm_check lab.leaky_clamp makes all" in ran.out
     assert ran.value.quick_check.quick
+    assert ran.value.to_dict()["quick_check"]["ok"] is True
     assert notebook("import tvmlab as tl; tl.ops.lab.leaky_clamp.quick_check.ok").value is True
 
 

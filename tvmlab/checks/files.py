@@ -17,7 +17,7 @@ from tvmlab.ops.naming import did_you_mean
 __all__ = ["op_of_file"]
 
 _CELL = re.compile(r"%%tvm_op\s+(\S+)")
-_PERCENT = re.compile(r"^# %%.*$", re.MULTILINE)
+_PERCENT = re.compile(r"^# %%(?!tvm_).*$", re.MULTILINE)
 
 
 def op_of_file(path: Path, name: str | None = None) -> Op:

@@ -327,6 +327,8 @@ class _Run:
         places, doubt = [], False
         for axis, (at, size) in enumerate(zip(index, np.shape(stored.value), strict=True)):
             wanted = np.asarray(at.value)
+            if wanted.dtype.kind not in "iu":
+                raise NotEvaluable("an index that is no integer")
             outside = ((wanted < 0) | (wanted >= size)) & self.mask
             if np.any(outside):
                 first = int(np.broadcast_to(wanted, outside.shape)[outside].flat[0])

@@ -74,18 +74,19 @@ def gradient_cell(op: Op, arrays: Sequence[NDArray[Any]], attributes: Any) -> st
     ]
     given = "".join(f", {k}={v!r}" for k, v in attributes.items())
     body = [
-        f"    y = builder.emit(tl.ops.{op.name}({', '.join(names)}{given}))",
-        "    if isinstance(y.ty, relax.TupleType):",
-        "        y = builder.emit(relax.TupleGetItem(y, 0))",
-        "    total = builder.emit(relax.op.sum(y))",
-        "    builder.emit_func_output(builder.emit_output(total))",
+        "    with builder.dataflow():",
+        f"        y = builder.emit(tl.ops.{op.name}({', '.join(names)}{given}))",
+        "        if isinstance(y.ty, relax.TupleType):",
+        "            y = builder.emit(relax.TupleGetItem(y, 0))",
+        "        total = builder.emit_output(builder.emit(relax.op.sum(y)))",
+        "    builder.emit_func_output(total)",
     ]
     return "\n".join(
         [
             "import numpy as np\nfrom tvm import relax\nimport tvmlab as tl",
             *variables,
             "builder = relax.BlockBuilder()",
-            f'with builder.function("main", [{", ".join(names)}]), builder.dataflow():',
+            f'with builder.function("main", [{", ".join(names)}]):',
             *body,
             'relax.transform.Gradient("main")(builder.get())["main_adjoint"].show()',
         ]

@@ -124,7 +124,8 @@ class Op(Record):
         return card_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        return self.card().to_dict()
+        checked = {} if self.quick_check is None else {"quick_check": self.quick_check.to_dict()}
+        return {**self.card().to_dict(), **checked}
 
     def _run(self, arrays: list[Any], attributes: dict[str, Any]) -> Any:
         try:
