@@ -141,7 +141,7 @@ class Group:
 
 
 @dataclass(frozen=True, repr=False)
-class Partition(Record):
+class Partition(Explorable):
     """Which nodes share a kernel.
 
     Parameters

@@ -12,14 +12,15 @@ import functools
 import itertools
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tvmlab.errors import GraphError, nearest
+from tvmlab.records import Explorable
 
 __all__ = ["Edge", "Graph", "Kind"]
 
@@ -88,8 +89,8 @@ class Edge(NamedTuple):
     input: int
 
 
-@dataclass(frozen=True, eq=False)
-class Graph:
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph(Explorable):
     """Nodes and edges; make one with `Graph.from_kinds` or with a reader.
 
     Parameters
@@ -112,6 +113,8 @@ class Graph:
         Why nodes are external, and why others are opaque, as the end of a sentence.
     sizes : tuple of int or None
         How many bytes each node writes, None where that is not known; empty if it is known of none.
+    describe : callable or None
+        From a node to its type and attributes, in words; asked for only when they are shown.
     """
 
     kinds: bytes
@@ -126,6 +129,7 @@ class Graph:
     operations: tuple[str, ...] = field(default=(), repr=False)
     sizes: tuple[int | None, ...] = field(default=(), repr=False)
     notes: Mapping[int, str] = field(default_factory=dict, repr=False)
+    describe: Callable[[int], str] | None = field(default=None, repr=False)
 
     @classmethod
     def from_kinds(
@@ -250,8 +254,17 @@ class Graph:
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def __repr__(self) -> str:
-        return f"<Graph: {len(self)} nodes, {len(self.producers)} edges>"
+    @property
+    def headline(self) -> str:
+        return f"{len(self)} nodes, {len(self.producers)} edges"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "labels": [self.label(node) for node in range(len(self))],
+            "kinds": [self.kind(node).name.lower() for node in range(len(self))],
+            "edges": [list(edge) for edge in self.edges()],
+            "external": [node for node, escapes in enumerate(self.external) if escapes],
+        }
 
     def edges(self) -> Iterator[Edge]:
         """Every edge, by consumer and then by operand."""

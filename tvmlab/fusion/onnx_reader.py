@@ -103,7 +103,8 @@ def read_onnx(source: Any, *, kinds: Mapping[str, Kind | int | str] | None = Non
     shapes, dtypes = _inferred(model, view)
     nodes, graph = _graph(view, shapes, _opsets(model), _functions(model), kinds or {})
     sizes = tuple(_bytes_written(node, shapes, dtypes) for node in nodes)
-    graph = dataclasses.replace(graph, sizes=sizes)
+    describe = functools.partial(_described, nodes, shapes, dtypes)
+    graph = dataclasses.replace(graph, sizes=sizes, describe=describe)
     return OnnxReading(graph, nodes, model, view, shapes, dtypes)
 
 
@@ -156,6 +157,21 @@ def _graph(
     notes |= dict.fromkeys(external, "is an output of the model")
     graph = dataclasses.replace(graph, kinds=bytes(codes), operations=operations, notes=notes)
     return nodes, graph
+
+
+def _described(nodes: Sequence[NodeProto], shapes: Mapping[str, Shape], dtypes: Mapping[str, int], at: int) -> str:
+    """Types of what a node writes, and its attributes."""
+    types = []
+    for name in filter(None, nodes[at].output):
+        shape, dtype = shapes.get(name), dtypes.get(name)
+        item = onnx.TensorProto.DataType.Name(dtype).lower() if dtype in onnx.TensorProto.DataType.values() else "?"
+        types.append(f"{item}[{', '.join('?' if d is None else str(d) for d in shape) if shape is not None else '…'}]")
+    given = (f"{name}={_worded(value)}" for name, value in _small_attributes(nodes[at]).items())
+    return "\n".join(filter(None, (", ".join(types), ", ".join(given))))
+
+
+def _worded(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _bytes_written(node: NodeProto, shapes: Mapping[str, Shape], dtypes: Mapping[str, int]) -> int | None:

@@ -17,7 +17,18 @@ from tvmlab.fusion.rule import Rule
 if TYPE_CHECKING:
     from tvmlab.fusion.grouping import Grouping
 
-__all__ = ["Change", "Decision", "because", "decision_for", "decision_of", "explain", "removal"]
+__all__ = [
+    "Change",
+    "Decision",
+    "because",
+    "decision_at",
+    "decision_for",
+    "decision_of",
+    "explain",
+    "inner_nodes",
+    "removal",
+    "verdict",
+]
 
 _UNLIMITED = 1 << 30
 
@@ -92,6 +103,25 @@ def decision_of(grouping: Grouping, node: int) -> Decision:
     phase, rule = refusals[-1]
     culprits = _culprits(grouping, rule, phase, node, into)
     return Decision(rule, phase, node, into, culprits, _path(grouping.graph, node, into, culprits))
+
+
+def decision_at(grouping: Grouping, phase: int, node: int) -> Decision:
+    """What was decided about a node in one phase; in all, if it has no post-dominator, or may start no merge."""
+    into = grouping.tree.of(node)
+    if into is None:
+        return _without_meeting_point(grouping.graph, node)
+    rule = Rule(grouping.rules[phase][node])
+    if rule is Rule.NOT_ITS_TURN:
+        return Decision(Rule.OWN_KIND, None, node, into, (node,), _path(grouping.graph, node, into, ()))
+    culprits = _culprits(grouping, rule, phase, node, into) if rule >= Rule.PATH_KIND else ()
+    return Decision(rule, phase, node, into, culprits, _path(grouping.graph, node, into, culprits))
+
+
+def verdict(grouping: Grouping, decision: Decision) -> str:
+    """A decision in words, and for a refusal what would change it."""
+    if decision.merged:
+        return f"Merged: {_merge_sentence(grouping, decision, {decision.node, decision.into or 0})}."
+    return f"Not merged: {_reason(grouping, decision)}. {_remedy(grouping, decision)}"
 
 
 def decision_for(grouping: Grouping, a: int, b: int) -> Decision:
@@ -203,13 +233,14 @@ def _merge_of(grouping: Grouping, node: int, into: int) -> Decision:
     for phase, rules in enumerate(grouping.rules):
         for starter in grouping.group_of(node):
             target = grouping.tree.of(starter) if rules[starter] == Rule.MERGED else None
-            if target is not None and starter < node < target and node in _inner(grouping.graph, starter, target):
+            if target is not None and starter < node < target and node in inner_nodes(grouping.graph, starter, target):
                 path = _path(grouping.graph, starter, target, (node,))
                 return Decision(Rule.MERGED, phase, starter, target, (node,), path)
     raise AssertionError(f"nothing merged node {node}")
 
 
-def _inner(graph: Graph, node: int, into: int) -> set[int]:
+def inner_nodes(graph: Graph, node: int, into: int) -> set[int]:
+    """The nodes on all ways from a node to its post-dominator, without the two."""
     found: set[int] = set()
     waiting = graph.readers(node)
     while waiting:
@@ -229,7 +260,7 @@ def _culprits(grouping: Grouping, rule: Rule, phase: int, node: int, into: int) 
         return (into,)
     if rule is Rule.INTO:
         return (_source_of_kind(grouping, into, _limits(phase, own)[1]),)
-    inner = sorted(_inner(grouping.graph, node, into))
+    inner = sorted(inner_nodes(grouping.graph, node, into))
     if rule is Rule.PATH_KIND:
         allowed = Kind.ELEM if own == Kind.OEF else Kind.REDUCE
         return tuple(at for at in (*inner, into) if kinds[at] > allowed)

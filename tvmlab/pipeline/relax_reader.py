@@ -73,6 +73,7 @@ def read_relax(module: Any, provenance: Mapping[str, str]) -> RelaxReading:
         operations=tuple(callee(b.value)[0] if c else "" for b, c in zip(bindings, computes, strict=True)),
         sizes=tuple(_bytes(binding.var.ty) for binding in bindings),
         notes=dict(_notes(main, functions, bindings)),
+        describe=lambda at: str(bindings[at].var.ty),
     )
     calls = (at for at, computing in enumerate(computes) if computing)
     return RelaxReading(graph, bindings, dict(zip(calls, owners, strict=True)))

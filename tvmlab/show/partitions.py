@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 
 from tvmlab.records import Bundle, Group, Partition, PartitionDiff, picture
 from tvmlab.show import palette
 from tvmlab.show.html import Html, card, chip, details, join, mono, muted, scroll, table, tag
-from tvmlab.show.text import count, plain_table, size
+from tvmlab.show.text import count, operation, plain_table, short, size
 
 _FEW = 12
 _PLAIN_ROWS = 20
@@ -25,7 +24,7 @@ def partition(record: Partition) -> Bundle:
     )
     body = _all_groups(record.groups) if len(record.groups) <= _FEW else _summed_up(record.groups)
     saved = f"{size(record.bytes_saved)} of values in between are no longer written" if record.bytes_saved else ""
-    page = card(title, _bars(record), _legend(record.groups), muted(saved), body, accent=palette.GOOD)
+    page = card(title, _bars(record), _legend(record.groups), muted(saved), body, *_drawn(record), accent=palette.GOOD)
     lines = [record.headline, saved, _plain(record.groups)]
     return {"text/plain": "\n".join(filter(None, lines)), "text/html": str(page)}
 
@@ -62,6 +61,14 @@ def _bars(record: Partition) -> Html:
     return tag("div", *cells, style="max-width:34em;font-size:92%;margin:4px 0")
 
 
+def _drawn(record: Partition) -> tuple[Html, ...]:
+    if record.grouping is None:
+        return ()
+    from tvmlab.show import drawings  # it needs the fuser, which is there if the record is
+
+    return drawings.graph_of(record), drawings.decisions_of(record)
+
+
 def _legend(groups: Iterable[Group]) -> Html:
     seen = Counter(kind for group in groups for kind in group.kinds)
     order = [*palette.KINDS, *sorted(set(seen) - set(palette.KINDS))]
@@ -70,11 +77,11 @@ def _legend(groups: Iterable[Group]) -> Html:
 
 
 def _chips(names: Iterable[str], kinds: Iterable[str]) -> Html:
-    return join([chip(n, palette.kind_colour(k), title=k) for n, k in zip(names, kinds, strict=True)])
+    return join([chip(short(n), palette.kind_colour(k), title=k) for n, k in zip(names, kinds, strict=True)])
 
 
 def _all_groups(groups: Iterable[Group]) -> Html:
-    rows = ((mono(g.kernel), len(g.nodes), _chips(g.nodes, g.kinds)) for g in groups)
+    rows = ((mono(short(g.kernel)), len(g.nodes), _chips(g.nodes, g.kinds)) for g in groups)
     return table(("kernel", "nodes", "what is in it"), rows, align="nrl")
 
 
@@ -94,12 +101,7 @@ def _summed_up(groups: tuple[Group, ...]) -> Html:
 
 
 def _operations(group: Group) -> tuple[str, ...]:
-    return tuple(map(_operation, group.operations or group.nodes))
-
-
-def _operation(label: str) -> str:
-    """A node's operation without what tells it from its namesakes: ``n4: conv2d12 #2`` → ``conv2d``."""
-    return re.sub(r"^.*: | #\d+$|(?<=[A-Za-z])_?\d+(?= #\d+$|$)", "", label)
+    return tuple(map(operation, group.operations or group.nodes))
 
 
 def _plain(groups: tuple[Group, ...]) -> str:

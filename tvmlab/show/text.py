@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["count", "duration", "plain_table", "power", "rate", "size"]
+__all__ = ["count", "duration", "operation", "plain_table", "power", "rate", "short", "size"]
 
 
 def duration(seconds: float) -> str:
@@ -56,4 +57,16 @@ def plain_table(head: Sequence[object], rows: Iterable[Sequence[object]], align:
             for cell, width, side in zip(line, widths, sides, strict=True)
         ).rstrip()
         for line in lines
+    )
+
+
+def operation(label: str) -> str:
+    """A node's operation without what tells it from its namesakes: ``n4: conv2d12 #2`` → ``conv2d``."""
+    return re.sub(r"^.*: | #\d+$|(?<=[A-Za-z])_?\d+(?= #\d+$|$)", "", label)
+
+
+def short(text: str, most: int = 60) -> str:
+    """At most so many characters, those that are none as a sign."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else "\ufffd" for c in (text if len(text) <= most else f"{text[: most - 1]}…")
     )

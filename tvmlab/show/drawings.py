@@ -1,0 +1,85 @@
+"""Graphs in static pictures: a partition's nodes in their groups, its kernels, its decisions."""
+
+from __future__ import annotations
+
+from tvmlab.fusion import Graph, Grouping
+from tvmlab.fusion.replay import Turn, turns
+from tvmlab.records import Bundle, Partition
+from tvmlab.show import graphs, palette
+from tvmlab.show.html import Html, card, chip, details, image, join, mono, muted, scroll, sentence
+from tvmlab.show.text import count, short
+from tvmlab.show.trees import tree_scene
+
+__all__ = ["decisions_of", "graph_of", "graph_picture"]
+
+_DRAWABLE = 20_000  # nodes: how often they repeat is looked at up to here
+_TILES = 600
+_WIDE = 1500  # pixels: beyond, the kernels are not drawn beside their nodes
+_DECISIONS = 40  # nodes
+
+
+def graph_of(record: Partition) -> Html:
+    """The nodes in their groups, and beside them the kernels."""
+    graph = record.grouping.graph
+    if not len(graph):
+        return Html()
+    groups = graphs.members(record)
+    before = graphs.nodes_scene(graph, groups) if len(graph) <= _DRAWABLE else None
+    if before is None or len(before.tiles) > _TILES:
+        return muted(f"{count(len(graph), 'node')} are too many for a picture.")
+    parts = [(f"before: {count(record.kernels_before, 'kernel')}, in groups", before)]
+    kernels = {at: group.kernel for at, group in enumerate(record.groups, 1)}
+    after = graphs.kernels_scene(graph, groups, before, kernels)
+    if before.width + after.width <= _WIDE:
+        parts.append((f"after: {count(record.kernels_after, 'kernel')}", after))
+    titles = {tile.node: graphs.title_of(graph, tile.node) for tile in before.tiles} if len(parts) > 1 else {}
+    data, width, _ = graphs.svg(parts, titles, {graph.kind(node).name for node in range(len(graph))})
+    how = f"{count(record.kernels_before, 'node')} in {count(record.kernels_after, 'group')}"
+    alt = f"Graph of {record.model[:80]}: {how}. The groups are listed above."
+    return scroll(image(data, alt, width), height="60em")
+
+
+def decisions_of(record: Partition) -> Html:
+    """The tree of post-dominators, and every decision in order; of small graphs."""
+    grouping = record.grouping
+    if not 0 < len(grouping.graph) <= _DECISIONS:
+        return Html()
+    made = turns(grouping)
+    tree = tree_scene(grouping, names=len(grouping.graph) <= graphs.SMALL)
+    kinds = {tile.kind for tile in tree.tiles}
+    titles = {tile.node: graphs.title_of(grouping.graph, tile.node) for tile in tree.tiles}
+    before = graphs.nodes_scene(grouping.graph, graphs.members(record), folded=False)
+    heads = ("the graph, in groups", "its post-dominators")
+    data, width, _ = graphs.svg(list(zip(heads, (before, tree), strict=True)), titles, kinds)
+    merged = sum(turn.merged for turn in made)
+    alt = f"Tree of post-dominators: {merged} merges. The decisions are listed below."
+    told = (details(_heading(grouping, turn), sentence(graphs.told(grouping, turn))) for turn in made)
+    head = f"{count(len(made), 'decision')}, {merged} of them merges, and the tree of post-dominators"
+    explained = sentence(
+        "Each node is taken in turn, in three phases. It is merged into its post-dominator, the first node that "
+        "everything made from it flows through, unless a rule forbids it. In the tree, green lines are merges, and red "
+        "broken ones refusals."
+    )
+    return details(head, explained, image(data, alt, width), *told)
+
+
+def _heading(grouping: Grouping, turn: Turn) -> Html:
+    graph = grouping.graph
+    into = mono(short(graph.label(turn.into))) if turn.into is not None else muted("nowhere")
+    colour = palette.GOOD if turn.merged else palette.BAD
+    word = "merged" if turn.merged else turn.rule.name.lower().replace("_", " ")
+    names = [mono(short(graph.label(turn.node))), " → ", into]
+    return join([muted(f"phase {turn.phase}: "), *names, " ", chip(word, colour)])
+
+
+def graph_picture(record: Graph) -> Bundle:
+    """Every node on its own."""
+    scene = graphs.nodes_scene(record, [[node] for node in range(len(record))]) if len(record) <= _DRAWABLE else None
+    if scene is None or not 0 < len(scene.tiles) <= _TILES:
+        return {"text/html": str(card(f"Graph: {record.headline}"))}
+    titles = {tile.node: graphs.title_of(record, tile.node) for tile in scene.tiles}
+    data, width, _ = graphs.svg([(record.headline, scene)], titles, {tile.kind for tile in scene.tiles})
+    note = muted(".explore() shows how it is fused")
+    return {
+        "text/html": str(card("Graph", scroll(image(data, f"Graph of {record.headline}", width), height="60em"), note))
+    }
