@@ -133,6 +133,10 @@ WRONG: dict[str, tuple[str, str]] = {
             "    return te.compute(rest, lambda *i: te.sum(x(*i[:a], k, *i[a:]), axis=k), name='s')\n"
         ),
     ),
+    "rule that takes ranks which compute does not": (
+        "C05",
+        "type_rule = rules.same\n\ndef compute(x):\n    return te.compute(x.shape, lambda i, j: x[i, j], name='k')\n",
+    ),
     # C06: purity
     "a Python function inside": (
         "C06",

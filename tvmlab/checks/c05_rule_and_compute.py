@@ -9,8 +9,8 @@ from tvm import tirx
 from tvm.relax import TensorType
 
 from tvmlab.checks import variants
-from tvmlab.checks.outcome import Outcome, failed, ok, skipped
-from tvmlab.checks.subject import Configuration, Refused, Subject
+from tvmlab.checks.outcome import Outcome, failed, ok, skipped, warning
+from tvmlab.checks.subject import Configuration, Refused, Subject, Unkept
 from tvmlab.errors import TvmlabError
 from tvmlab.ops import lowering
 
@@ -23,9 +23,15 @@ def run(subject: Subject) -> Outcome:
     if spec.type_rule is None:
         return ok("there is no type_rule: the type is derived from compute, and cannot disagree")
     tried = 0
+    unkept: tuple[Configuration, Unkept] | None = None
     for configuration in _configurations(subject):
         try:
             subject.prepare(configuration)
+        except Unkept as failure:
+            filled = all(d for shape in configuration.shapes for d in shape)
+            if filled and configuration.dtypes == subject.base.dtypes:
+                unkept = unkept or (configuration, failure)
+            continue
         except Refused:
             continue
         except TvmlabError as error:
@@ -46,6 +52,14 @@ def run(subject: Subject) -> Outcome:
                 found = lowering.disagreement(spec, types, declared, computed)
                 return failed(found.what, found.mend, found.where, _repro(subject, configuration))
             symbolic += 1
+    if unkept is not None:
+        configuration, failed_compute = unkept
+        return warning(
+            f"the rule takes {configuration}, and compute does not: {failed_compute}",
+            "let the rule raise ValueError for what compute cannot take, such as another number of axes",
+            spec.source.of_function(spec.type_rule.function),
+            _repro(subject, configuration),
+        )
     return ok(f"rule and compute agree on {tried} combinations of attributes, shapes and dtypes, {symbolic} symbolic")
 
 
@@ -53,6 +67,7 @@ def _configurations(subject: Subject) -> Iterator[Configuration]:
     limit = 12 if subject.quick else 60
     found = variants.configurations(subject, limit)
     yield from found
+    yield from (c for c in variants.other_ranks(subject) if all(d for s in c.shapes for d in s))
     if not subject.quick:
         for configuration in found[:4]:
             yield from (configuration.with_dtype(dtype) for dtype in _DTYPES)

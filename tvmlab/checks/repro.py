@@ -88,6 +88,6 @@ def gradient_cell(op: Op, arrays: Sequence[NDArray[Any]], attributes: Any) -> st
             "builder = relax.BlockBuilder()",
             f'with builder.function("main", [{", ".join(names)}]):',
             *body,
-            'relax.transform.Gradient("main")(builder.get())["main_adjoint"].show()',
+            'print(relax.transform.Gradient("main")(builder.get())["main_adjoint"].script())',
         ]
     )

@@ -15,7 +15,7 @@ from tvm.relax import TensorType
 from tvm.tirx import IntImm
 
 from tvmlab.checks.interpreter import Decision, Evaluation, evaluate
-from tvmlab.errors import ComputeError, TvmlabError
+from tvmlab.errors import CallError, ComputeError, TvmlabError
 from tvmlab.ops import Op, OpSpec, bounds, lowering, rules
 from tvmlab.ops.evaluate import NotEvaluable, children
 from tvmlab.ops.guarded import guarded
@@ -26,6 +26,7 @@ __all__ = [
     "Prepared",
     "Refused",
     "Subject",
+    "Unkept",
     "call_text",
     "divides_integers",
     "legalized",
@@ -40,6 +41,10 @@ T = TypeVar("T")
 
 class Refused(Exception):
     """The operator does not take a configuration; the text says why."""
+
+
+class Unkept(Refused):
+    """The type rule takes a configuration, and the compute fails on it."""
 
 
 @dataclass(frozen=True)
@@ -217,13 +222,17 @@ class Subject:
         try:
             values = spec.schema.values(spec.schema.make(configuration.attributes))
             declared = lowering.run_type_rule(spec, types, values) if spec.type_rule is not None else None
+        except TvmlabError as error:
+            raise Refused(error.what) from error
+        try:
             placeholders = tuple(
                 te.placeholder(list(t.shape), str(t.dtype), name=name)
                 for t, name in zip(types, self.names(len(types)), strict=True)
             )
             outputs = tuple(lowering.run_compute(spec, placeholders, values))
         except TvmlabError as error:
-            raise Refused(error.what) from error
+            promised = declared is not None and not isinstance(error, CallError)
+            raise (Unkept if promised else Refused)(error.what) from error
         sizes = [d for o in outputs for d in o.shape]
         if any(isinstance(d, IntImm) and int(d) < 0 for d in sizes):
             raise Refused("a size of the result would be negative")

@@ -13,7 +13,7 @@ from tvmlab.checks.subject import Configuration, Refused, Subject
 from tvmlab.errors import TvmlabError
 from tvmlab.ops import guards
 
-__all__ = ["attribute_variants", "configurations", "shape_variants"]
+__all__ = ["attribute_variants", "configurations", "other_ranks", "shape_variants"]
 
 _FLOATS = (0.375, -0.75, 2.5, 0.0, 1.0, -1.5, 3.25, 0.1)
 _INTS = (0, 1, 2, 3, -1, -2)
@@ -156,6 +156,13 @@ def configurations(subject: Subject, limit: int) -> list[Configuration]:
     if not taken:
         raise Refused("it takes no inputs")
     return taken
+
+
+def other_ranks(subject: Subject) -> list[Configuration]:
+    """Configurations of one to four axes, whether the operator takes them or not."""
+    base = subject.base
+    shapes = [] if subject.spec.examples else guards.shapes_for(subject.spec)
+    return [_at(base, s, base.attributes) for s in shapes]
 
 
 def _square(shapes: Sequence[tuple[tuple[int, ...], ...]]) -> list[tuple[tuple[int, ...], ...]]:
