@@ -12,6 +12,7 @@ from typing import Any
 
 from tvmlab.pipeline.kernel import Block, blocks_of, read_block
 from tvmlab.pipeline.own_schedules import MARK
+from tvmlab.pipeline.schedule.loops import contiguous_axes
 from tvmlab.pipeline.schedule.vector_math import DEEPEST, VECTOR_FUNCTIONS
 from tvmlab.runtime.executable import first_line
 
@@ -93,7 +94,10 @@ def _functions_that_do_not_mix(block: Block, readers: list[Block]) -> str | None
     """Why the functions that a block calls should not stand in one expression with its readers'."""
     if any(block.functions and block.nesting + reader.nesting > DEEPEST for reader in readers):
         return f"more than {DEEPEST} functions would stand in each other, for which TVM takes long to compile"
+    turned = not block.arithmetic and contiguous_axes(block) == 0
     for reader in readers:
+        if turned and reader.functions and contiguous_axes(reader):
+            return f"its reads jump, and would keep {min(reader.functions)} from vectors"
         for ours, theirs in ((block, reader), (reader, block)):
             scalar = sorted(ours.functions - VECTOR_FUNCTIONS.keys())
             if scalar and theirs.functions and theirs.functions <= VECTOR_FUNCTIONS.keys():

@@ -11,7 +11,7 @@ from tvm import relax, te, topi
 from tvmlab import pipeline
 from tvmlab.pipeline.kernel import blocks_of
 from tvmlab.pipeline.schedule import ATTRIBUTE, schedule_kernel
-from tvmlab.pipeline.schedule.loops import contiguous_axes
+from tvmlab.pipeline.schedule.loops import contiguous_axes, vector_width
 
 RANDOM = np.random.default_rng(0)
 
@@ -139,3 +139,14 @@ def test_scalars_and_empty_tensors():
 
     assert pipeline.trace(pipeline.graph(scalar)).executable.run(np.float32(0)) == 1
     assert pipeline.trace(pipeline.graph(rows)).executable.run(np.ones((0, 4), "f4")).shape == (0, 4)
+
+
+@pytest.mark.parametrize(("extent", "width"), [(64, 16), (250, 25), (197, 1), (10, 10), (33, 11), (7, 7), (None, 1)])
+def test_vectors_divide_an_axis_and_waste_little(extent, width):
+    assert vector_width(extent, 16) == width
+
+
+def test_functions_on_rows_that_no_vector_divides_are_in_vectors():
+    x = te.placeholder((40, 250), name="x")
+    row = te.placeholder((250,), name="row")
+    assert "vectors of 25" in said(x, row, te.compute(x.shape, lambda i, j: te.exp(x[i, j] + row[j]), name="y"))

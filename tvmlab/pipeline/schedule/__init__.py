@@ -30,6 +30,18 @@ FAULT = "tvmlab.schedule_fault"
 
 Rule = Callable[[Any, list[Block]], str | None]
 
+
+def block_by_block(schedule: Any, blocks: list[Block]) -> str | None:
+    """Several blocks, of which some read in another order than they write: each by the rule for its kind."""
+    if len(blocks) < 2:
+        return None
+    turned = [turned_tiles(schedule, [block]) for block in blocks]
+    if not any(turned):
+        return None
+    said = (tiled or spatial_and_reductions(schedule, [block]) for tiled, block in zip(turned, blocks, strict=True))
+    return "; ".join(filter(None, said))
+
+
 RULES: tuple[Rule, ...] = (
     own_schedule,
     packed_convolution,
@@ -37,6 +49,7 @@ RULES: tuple[Rule, ...] = (
     packed_matmul,
     reduced_rows,
     turned_tiles,
+    block_by_block,
     spatial_and_reductions,
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tvmlab.pipeline.kernel import Block, Load, extent_of, mentions
@@ -11,6 +12,7 @@ __all__ = ["WORTH_A_THREAD", "parallel", "spatial_and_reductions"]
 WORTH_A_THREAD = 1 << 14  # iterations: waking threads costs about as much as ten thousand additions
 _ENOUGH_TASKS = 16  # parallel iterations that share the work well among a few threads
 _LANES = (16, 8, 4)
+_SHORT = 20  # loads and operations: functions in vectors are longer
 _STRIP = 64  # elements of an output row that are accumulated together
 
 
@@ -32,7 +34,7 @@ def _spatial(schedule: Any, block: Block) -> str:
         return "as it is"
     joined = max(contiguous_axes(block), 1)
     outer, inner = loops[:-joined], schedule.fuse(*loops[-joined:])
-    said = [] if block.calls or not contiguous_axes(block) else _vectors(schedule, inner)
+    said = [] if block.calls or not contiguous_axes(block) else _vectors(schedule, inner, block)
     if said or outer:
         outer = schedule.get_loops(block.rv)[: len(outer) + bool(said)] if said else outer
         return ", ".join([*parallel(schedule, block, outer), *said]) or "in order"
@@ -53,7 +55,7 @@ def _reduction(schedule: Any, block: Block) -> str:
         schedule.reorder(*outer, *reduction, last)
         said.append("reduction around the contiguous axis")
         if unit_stride(block, inner):
-            said += _vectors(schedule, last)
+            said += _vectors(schedule, last, block)
     else:
         outer = spatial
     said = [*parallel(schedule, block, outer), *said]
@@ -76,14 +78,27 @@ def parallel(schedule: Any, block: Block, loops: list[Any]) -> list[str]:
     return ["parallel"]
 
 
-def _vectors(schedule: Any, loop: Any) -> list[str]:
-    """Split off vectors, where they divide the loop; LLVM takes care of the other cases."""
+def _vectors(schedule: Any, loop: Any, block: Block) -> list[str]:
+    """Split off vectors, where they divide the loop; LLVM takes care of the other cases, of short expressions."""
     extent = extent_of(schedule.get(loop))
     lanes = next((n for n in _LANES if extent and extent % n == 0), None)
-    if lanes is None:
+    if lanes is None and block.size > _SHORT:
+        lanes = vector_width(extent, _LANES[0])
+    if lanes is None or lanes == 1:
         return []
     schedule.vectorize(loop if extent == lanes else schedule.split(loop, [None, lanes])[1])
     return [f"vectors of {lanes}"]
+
+
+def vector_width(extent: int | None, lanes: int) -> int:
+    """Elements of a vector that divide an axis and leave few lanes of a processor's vectors unused; 1 if none is.
+
+    An axis of 250 is walked in vectors of 25, which LLVM makes of two of 16 lanes.
+    """
+    if extent is None or extent % lanes == 0:
+        return 1 if extent is None else lanes
+    divisors = [n for n in range(2, 2 * lanes + 1) if extent % n == 0]
+    return max(divisors, key=lambda n: n / (math.ceil(n / lanes) * lanes), default=1)
 
 
 def contiguous_axes(block: Block) -> int:

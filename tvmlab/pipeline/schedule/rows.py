@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlab import runtime
 from tvmlab.pipeline.kernel import Block, blocks_of, extent_of, mentions
-from tvmlab.pipeline.schedule.loops import WORTH_A_THREAD
+from tvmlab.pipeline.schedule.loops import WORTH_A_THREAD, vector_width
 from tvmlab.pipeline.schedule.prefetching import ask_for_next_row
 
 __all__ = ["reduced_rows"]
@@ -126,9 +126,6 @@ def _lanes_of(block: Block) -> int:
 
 
 def _vectorize(schedule: Any, block: Block, loop: Any) -> None:
-    lanes = _lanes_of(block)
-    extent = extent_of(schedule.get(loop))
-    while lanes > 1 and (extent is None or extent % lanes):
-        lanes //= 2
+    lanes = vector_width(extent_of(schedule.get(loop)), _lanes_of(block))
     if lanes > 1:
         schedule.vectorize(schedule.split(loop, [None, lanes])[1])
