@@ -121,6 +121,6 @@ def test_thousands_of_lines():
 
 
 def test_boilerplate():
-    head = "# from tvm.script import tirx as T\n\n"
+    head = "# from tvm.script import tirx as T\n# from tvm.tirx.layout import Axis\n\n"
     source = f"{head}@T.prim_func\ndef f(a):\n    T.reads(a[0])\n    b = a\n    T.writes(b[0])"
     assert without_boilerplate(source) == "@T.prim_func\ndef f(a):\n    b = a"

@@ -20,7 +20,7 @@ __all__ = ["Block", "Matching", "match_lines", "rename", "without_boilerplate"]
 _TOKEN = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<![\w.])([^\W\d]\w*)(?!\w|=(?!=))""")
 _ANY = "\0"
 # What stands at the head of each function, or follows from the rest of it.
-_BOILERPLATE = ("# from tvm.script import", "T.reads(", "T.writes(")
+_BOILERPLATE = ("# from tvm.", "T.reads(", "T.writes(")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ TOKEN = "for-this-test-alone"
 NOTEBOOK = "00_mine.ipynb"
 SERVERS = {  # how each is started, and the path under which it opens a notebook
     "lab": (["tvmlab.cli", "lab"], "lab/tree"),
-    "notebook": (["notebook"], "notebooks"),
+    "notebook": (["notebook", "--allow-root"], "notebooks"),
 }
 IDLE = """() => {
   const panel = window.jupyterapp?.shell?.currentWidget;

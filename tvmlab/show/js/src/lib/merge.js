@@ -23,7 +23,7 @@ function extensions(label) {
     python(),
     syntaxHighlighting(colours),
     EditorState.readOnly.of(true),
-    EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": "true", spellcheck: "false" }),
+    EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": "true", spellcheck: "false", tabindex: "0" }),
   ];
 }
 
