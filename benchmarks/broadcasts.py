@@ -1,9 +1,10 @@
-"""Does fusion ever hurt?  The trap in which fusing a broadcast is a hundred times slower, and fifty random chains like it.
+"""Does fusion ever hurt?  The trap in which fusing a broadcast is a hundred times slower, and fifty random chains.
 
 A small tensor goes through costly operators and is then broadcast against a large one.  Unfused, it is written once and
 read again; fused and inlined, it is computed for every row.  Here tvmlab's default, which decides for each value by
 itself, is timed against both ends with the same loops: nothing fused, and all that FuseOps fuses inlined.  The ratio is
-the time of the better of these two over the default's, round by round: below 0.91, the default is more than 10 % slower.
+the time of the better of these two over the default's, round by round: below 0.91, the default is more than 10 %
+slower.
 
     python benchmarks/broadcasts.py [--chains 50] [--seed 0] [--budget 1] [--json FILE]
 """
@@ -32,7 +33,7 @@ BINARY = ("Add", "Mul", "Max", "Sub")
 
 def random_chain(seed: int):
     """A chain of 3 to 9 operators over operands of full, row, column, plane and scalar shapes, in random order."""
-    draw = random.Random(seed)  # noqa: S311  no secret depends on it
+    draw = random.Random(seed)
     full = [draw.choice([1, 8, 24]), draw.choice([64, 96, 200, 512]), draw.choice([64, 160, 384, 1000])]
     forms = [full, [1, 1, full[2]], [1, full[1], 1], [full[0], 1, 1], [1, full[1], full[2]], [1]]
     inputs = {"first": draw.choice(forms[1:])}

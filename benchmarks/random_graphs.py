@@ -1,9 +1,10 @@
 """Is the full pipeline ever slower than no fusion?  Random small networks, each of at least 0.2 ms, timed both ways.
 
 Half of them work on images (convolution, pooling, batch normalization, residual sums), half on matrices (products,
-softmax, layer normalization, transposes, reductions).  The full pipeline is timed against two builds without fusion: one
-whose kernels are scheduled as well as its own, the harder peer, and one whose kernels are as TVM legalizes them.  The
-ratio is the peer's time over the full pipeline's, round by round: below 0.91, the pipeline is more than 10 % slower.
+softmax, layer normalization, transposes, reductions).  The full pipeline is timed against two builds without fusion:
+one whose kernels are scheduled as well as its own, the harder peer, and one whose kernels are as TVM legalizes them.
+The ratio is the peer's time over the full pipeline's, round by round: below 0.91, the pipeline is more than 10 %
+slower.
 
     python benchmarks/random_graphs.py [--graphs 200] [--seed 0] [--budget 0.5] [--json FILE]
 """
@@ -32,7 +33,7 @@ class Builder:
     """A graph that grows at its end; `values` are all that may be read again, with their shapes."""
 
     def __init__(self, seed: int) -> None:
-        self.draw = random.Random(seed)  # noqa: S311  no secret depends on it
+        self.draw = random.Random(seed)
         self.numbers = np.random.default_rng(seed)
         self.nodes: list = []
         self.constants: dict[str, np.ndarray] = {}
@@ -179,8 +180,9 @@ def main() -> None:
             slow = [row["case"] for row in rows if row[key][1] < TOO_SLOW]
             far = [row["case"] for row in rows if row[key][1] < FAR_TOO_SLOW]
             print(
-                f"{threads} thread(s), against {peer}: median ratio {median(ratios):.2f}, least {min(ratios):.2f}; more "
-                f"than 10 % slower: {len(slow)} of {len(rows)} ({', '.join(slow) or 'none'}), than 1.5 times: {len(far)}"
+                f"{threads} thread(s), against {peer}: median ratio {median(ratios):.2f}, least {min(ratios):.2f}; "
+                f"more than 10 % slower: {len(slow)} of {len(rows)} ({', '.join(slow) or 'none'}), "
+                f"than 1.5 times: {len(far)}"
             )
     write(rows, given.json)
 
