@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tvmlab.fusion import Graph, Kind, impose, partition
@@ -25,6 +25,7 @@ def graphs(draw):
     return Graph.from_kinds(kinds, inputs, draw(st.sets(st.integers(0, count - 1), max_size=2)))
 
 
+@settings(deadline=None, max_examples=50)
 @given(graphs(), st.sampled_from([2, 4, 256]))
 def test_the_groups_after_each_phase_are_those_of_the_plain_algorithm(graph, max_depth):
     grouping = partition(graph, max_depth)
@@ -36,6 +37,7 @@ def test_the_groups_after_each_phase_are_those_of_the_plain_algorithm(graph, max
     assert replayed(grouping, []) == [[node] for node in range(len(graph))]
 
 
+@settings(deadline=None, max_examples=50)
 @given(graphs())
 def test_every_turn_has_a_verdict_of_its_own_rule(graph):
     grouping = partition(graph)

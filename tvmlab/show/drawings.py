@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvmlab.fusion import Graph, Grouping
 from tvmlab.fusion.replay import Turn, turns
 from tvmlab.records import Bundle, Partition
-from tvmlab.show import graphs, palette
+from tvmlab.show import graphs, node_words, palette, scene_svg
 from tvmlab.show.html import Html, card, chip, details, image, join, mono, muted, scroll, sentence
 from tvmlab.show.text import count, short
 from tvmlab.show.trees import tree_scene
@@ -32,8 +32,8 @@ def graph_of(record: Partition) -> Html:
     after = graphs.kernels_scene(graph, groups, before, kernels)
     if before.width + after.width <= _WIDE:
         parts.append((f"after: {count(record.kernels_after, 'kernel')}", after))
-    titles = {tile.node: graphs.title_of(graph, tile.node) for tile in before.tiles} if len(parts) > 1 else {}
-    data, width, _ = graphs.svg(parts, titles, {graph.kind(node).name for node in range(len(graph))})
+    titles = {tile.node: node_words.title_of(graph, tile.node) for tile in before.tiles} if len(parts) > 1 else {}
+    data, width, _ = scene_svg.svg(parts, titles, {graph.kind(node).name for node in range(len(graph))})
     how = f"{count(record.kernels_before, 'node')} in {count(record.kernels_after, 'group')}"
     alt = f"Graph of {record.model[:80]}: {how}. The groups are listed above."
     return scroll(image(data, alt, width), height="60em")
@@ -47,13 +47,13 @@ def decisions_of(record: Partition) -> Html:
     made = turns(grouping)
     tree = tree_scene(grouping, names=len(grouping.graph) <= graphs.SMALL)
     kinds = {tile.kind for tile in tree.tiles}
-    titles = {tile.node: graphs.title_of(grouping.graph, tile.node) for tile in tree.tiles}
+    titles = {tile.node: node_words.title_of(grouping.graph, tile.node) for tile in tree.tiles}
     before = graphs.nodes_scene(grouping.graph, graphs.members(record), folded=False)
     heads = ("the graph, in groups", "its post-dominators")
-    data, width, _ = graphs.svg(list(zip(heads, (before, tree), strict=True)), titles, kinds)
+    data, width, _ = scene_svg.svg(list(zip(heads, (before, tree), strict=True)), titles, kinds)
     merged = sum(turn.merged for turn in made)
     alt = f"Tree of post-dominators: {merged} merges. The decisions are listed below."
-    told = (details(_heading(grouping, turn), sentence(graphs.told(grouping, turn))) for turn in made)
+    told = (details(_heading(grouping, turn), sentence(node_words.told(grouping, turn))) for turn in made)
     head = f"{count(len(made), 'decision')}, {merged} of them merges, and the tree of post-dominators"
     explained = sentence(
         "Each node is taken in turn, in three phases. It is merged into its post-dominator, the first node that "
@@ -77,8 +77,8 @@ def graph_picture(record: Graph) -> Bundle:
     scene = graphs.nodes_scene(record, [[node] for node in range(len(record))]) if len(record) <= _DRAWABLE else None
     if scene is None or not 0 < len(scene.tiles) <= _TILES:
         return {"text/html": str(card(f"Graph: {record.headline}"))}
-    titles = {tile.node: graphs.title_of(record, tile.node) for tile in scene.tiles}
-    data, width, _ = graphs.svg([(record.headline, scene)], titles, {tile.kind for tile in scene.tiles})
+    titles = {tile.node: node_words.title_of(record, tile.node) for tile in scene.tiles}
+    data, width, _ = scene_svg.svg([(record.headline, scene)], titles, {tile.kind for tile in scene.tiles})
     note = muted(".explore() shows how it is fused")
     return {
         "text/html": str(card("Graph", scroll(image(data, f"Graph of {record.headline}", width), height="60em"), note))

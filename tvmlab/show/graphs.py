@@ -1,4 +1,4 @@
-"""A graph and its groups as a scene: tiles for nodes, boxes for groups, arrows; and the scene as an SVG.
+"""A graph and its groups as a scene: tiles for nodes, boxes for groups, arrows.
 
 Each group is laid out for itself, and then the groups are, as boxes with the places at which their lines come in and go
 out.  So boxes never overlap, whatever the groups are.  The explorer draws the same scenes.
@@ -6,69 +6,42 @@ out.  So boxes never overlap, whatever the groups are.  The explorer draws the s
 
 from __future__ import annotations
 
-import itertools
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from tvmlab.fusion import Graph, Grouping, Kind
-from tvmlab.fusion.reasons import decision_at, verdict
-from tvmlab.fusion.replay import Turn
+from tvmlab.fusion import Graph, Grouping
 from tvmlab.records import Partition
-from tvmlab.show import palette
-from tvmlab.show.html import escape
 from tvmlab.show.layouts import Layout, Line, Point, layered
+from tvmlab.show.node_words import tile_text, tile_width, what
 from tvmlab.show.repeats import Block, blocks
 from tvmlab.show.text import operation, size
 
 __all__ = [
+    "DIGIT",
+    "FOLD_FROM",
+    "SMALL",
+    "TILE",
     "Arrow",
     "Box",
     "Scene",
     "Tile",
-    "clean",
-    "curve",
-    "elided",
-    "facts",
     "kernels_scene",
     "members",
     "nodes_scene",
     "numbers",
     "paths",
-    "shortened",
-    "svg",
-    "tile_text",
-    "tile_width",
-    "title_of",
-    "told",
 ]
 
-FONT = "system-ui, 'DejaVu Sans', sans-serif"
-LETTERS = {"ELEM": "E", "BCAST": "B", "INJ": "I", "REDUCE": "R", "OEF": "O", "TUPLE": "T", "OPAQUE": "X"}
-TINTS = (palette.SIDES[0], palette.SIDES[3], palette.SIDES[2], palette.SIDES[4], palette.SIDES[1], palette.SIDES[5])
 
-_TILE = 22.0
-_STRIP = 17.0  # the letter of the kind
-_NARROW, _WIDE = set("iljtfrI.,:;'|!()[] "), set("mwMW@%")
-_DIGIT = 7.0
+TILE = 22.0
+DIGIT = 7.0
 _RIGHT, _ABOVE = 10.0, 7.0  # inside of a box
 _INNER_GAP, _OUTER_GAP = (14.0, 10.0), (22.0, 24.0)
 _FOLD = 38.0
 _CARD = 186.0
-_TITLE = 400
 SMALL = 24  # nodes: up to here they wear their names, beyond what they do
 FOLD_FROM = 40  # nodes
-
-# Colour, more of its style, and how wide the head is, of each sort of arrow.
-_STROKES = {
-    "between": ("#5f5f5f", "stroke-width:1.7", 8),
-    "inside": ("#8a8a8a", "stroke-width:1", 6),
-    "merged": (palette.GOOD, "stroke-width:2.2", 8),
-    "refused": (palette.BAD, "stroke-width:1.5;stroke-dasharray:5 3", 8),
-    "end": ("#8a8a8a", "stroke-width:1;stroke-dasharray:1 3", 6),
-}
 
 
 @dataclass(frozen=True)
@@ -152,7 +125,8 @@ def paths(graph: Graph) -> list[tuple[int, int]]:
 def _folding(graph: Graph, groups: Sequence[Sequence[int]], edges: Sequence[tuple[int, int]]) -> list[Block]:
     group_of = {node: at for at, group in enumerate(groups) for node in group}
     between = sorted({(group_of[a], group_of[b]) for a, b in edges if group_of[a] != group_of[b]})
-    names = [tuple((operation(_what(graph, n)), graph.kinds[n]) for n in group) for group in groups]
+    named = bool(graph.operations or graph.labels)  # or else they are called by numbers
+    names = [tuple((operation(what(graph, n)) if named else "", graph.kinds[n]) for n in group) for group in groups]
     outputs = [at for at, group in enumerate(groups) if any(graph.external[node] for node in group)]
     return blocks(names, between, outputs)
 
@@ -272,7 +246,7 @@ class _Builder:
         nodes = self.groups[group]
         texts = [tile_text(self.graph, node, self.labelled) for node in nodes]
         number = self.numbers[group]
-        left = 10 + _DIGIT * len(str(number)) if number is not None else _RIGHT
+        left = 10 + DIGIT * len(str(number)) if number is not None else _RIGHT
         return _Inside(self.graph, nodes, texts, self.own[group], self.entries[group], self.exits[group], left)
 
     def _fold(self, block: Block, corner: Point, extent: Point) -> Box:
@@ -312,7 +286,7 @@ class _Inside:
         place = {node: first + at for at, node in enumerate(nodes)}
         last = first + len(nodes)
         widths = [tile_width(text) for text in texts]
-        sizes = [(2.0, 0.0)] * first + [(width, _TILE) for width in widths] + [(2.0, 0.0)] * len(outs)
+        sizes = [(2.0, 0.0)] * first + [(width, TILE) for width in widths] + [(2.0, 0.0)] * len(outs)
         lines = [Line(place[a], place[b]) for a, b in edges]
         lines += [Line(at, place[node]) for at, node in enumerate(ins)]
         lines += [Line(place[node], last + at) for at, node in enumerate(outs)]
@@ -400,235 +374,3 @@ def numbers(graph: Graph, groups: Sequence[Sequence[int]]) -> list[int | None]:
         count += computing
         found.append(count if computing else None)
     return found
-
-
-# Words
-
-
-def clean(text: str) -> str:
-    """A text that XML can hold: without control characters and halves of pairs."""
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
-
-
-def text_width(text: str) -> float:
-    """About how wide a text is, in pixels."""
-    return sum(map(_letter_width, text))
-
-
-def _letter_width(letter: str) -> float:
-    if unicodedata.east_asian_width(letter) in "WF":
-        return 11.5
-    return 4.2 if letter in _NARROW else 9.6 if letter in _WIDE else 7.6 if letter.isupper() else 6.7
-
-
-def elided(text: str, width: float) -> str:
-    """As much of a text as fits, with a sign that there is more."""
-    text = clean(text[:_TITLE]).replace("\n", " ")
-    if text_width(text) <= width:
-        return text
-    room, at = width - 9, 0
-    while at < len(text) and (room := room - _letter_width(text[at])) >= 0:
-        at += 1
-    return f"{text[:at]}…"
-
-
-def tile_text(graph: Graph, node: int, labelled: bool) -> str:
-    """What is written on a node."""
-    return elided(graph.label(node) if labelled else _what(graph, node), 150.0 if labelled else 96.0)
-
-
-def _what(graph: Graph, node: int) -> str:
-    return (graph.operations[node] if graph.operations else "") or graph.label(node)
-
-
-def tile_width(text: str) -> float:
-    return max(_STRIP + 14 + text_width(text), 46.0)
-
-
-def title_of(graph: Graph, node: int) -> str:
-    """All that is known of a node: name, operation, kind, type and attributes, bytes."""
-    known = graph.sizes[node] if graph.sizes else None
-    parts = [
-        graph.label(node),
-        graph.operations[node] if graph.operations else "",
-        f"kind {graph.kind(node).name.lower()} ({graph.kind(node).title})",
-        graph.describe(node) if graph.describe else "",
-        f"{size(known)} written" if known is not None else "",
-        graph.notes.get(node, ""),
-    ]
-    return "\n".join(
-        clean(part[:_TITLE] + ("…" if len(part) > _TITLE else "")) for part in dict.fromkeys(parts) if part
-    )
-
-
-def told(grouping: Grouping, turn: Turn) -> str:
-    """The verdict of a turn."""
-    return shortened(verdict(grouping, decision_at(grouping, turn.phase, turn.node)), 1500)
-
-
-def shortened(text: str, most: int = _TITLE) -> str:
-    """At most so many characters."""
-    return clean(text if len(text) <= most else f"{text[:most]}…")
-
-
-# SVG
-
-
-def curve(points: Sequence[Point]) -> str:
-    """A smooth way through points, from above to below, as the data of a path."""
-    distinct = [p for at, p in enumerate(points) if not at or _apart(p, points[at - 1])]
-    parts = [f"M{_number(distinct[0][0])} {_number(distinct[0][1])}"]
-    for (x, y), (to_x, to_y) in itertools.pairwise(distinct):
-        if abs(x - to_x) < 0.6:
-            parts.append(f"L{_number(to_x)} {_number(to_y)}")
-        else:
-            middle = (y + to_y) / 2
-            numbers_ = " ".join(map(_number, (x, middle, to_x, middle, to_x, to_y)))
-            parts.append(f"C{numbers_}")
-    return "".join(parts)
-
-
-def _apart(a: Point, b: Point) -> bool:
-    return abs(a[0] - b[0]) > 0.1 or abs(a[1] - b[1]) > 0.1
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}".rstrip("0").rstrip(".")
-
-
-def tint(number: int | None) -> str:
-    """The colour of a group."""
-    return TINTS[(number - 1) % len(TINTS)] if number is not None else "#9A9A9A"
-
-
-def colour_of(kind: str) -> str:
-    return palette.kind_colour(Kind[kind].title)
-
-
-def svg(
-    parts: Sequence[tuple[str, Scene]], titles: Mapping[int, str], kinds: Iterable[str], margin: float = 10.0
-) -> tuple[bytes, int, int]:
-    """Scenes side by side, each under its heading, and a legend; with width and height in pixels."""
-    drawn, at = [], margin
-    height = max(scene.height for _, scene in parts)
-    for heading, scene in parts:
-        drawn.append(f'<g transform="translate({_number(at)} 34)">')
-        drawn.append(f'<text class="h" x="0" y="-18">{escape(heading)}</text>{"".join(_drawn(scene, titles))}</g>')
-        at += max(scene.width, 1.25 * text_width(heading)) + 40
-    legend = "".join(_legend(kinds, height + 58))
-    width = max(at - 40 + margin, 30 + 118.0 * min(len(set(kinds)), 4))
-    rows = (len(set(kinds)) + 3) // 4
-    whole = (round(width), round(height + 46 + 20 * rows))
-    style = (
-        f"text{{font:11px {FONT};fill:#1f1f1f}}.h{{font-weight:600;font-size:12px}}.q{{fill:#595959;font-size:10px}}"
-        ".t{fill:#fff;stroke:#6b6b6b}.f{fill:none;stroke:#6b6b6b;stroke-dasharray:4 3}"
-        ".n{font-weight:700;font-size:10px}.b{unicode-bidi:isolate}"
-        + "".join(f".{name}{{fill:none;stroke:{ink};{more}}}" for name, (ink, more, _) in _STROKES.items())
-    )
-    size_of = f'viewBox="0 0 {whole[0]} {whole[1]}" width="{whole[0]}" height="{whole[1]}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size_of}>'
-    markers = "".join(
-        f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="{wide}" markerHeight="{wide}" '
-        f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="{ink}"/></marker>'
-        for name, (ink, _, wide) in _STROKES.items()
-    )
-    text = f"{head}<style>{style}</style><defs>{markers}</defs>{''.join(drawn)}{legend}</svg>"
-    return text.encode(), *whole
-
-
-def _drawn(scene: Scene, titles: Mapping[int, str]) -> Iterator[str]:
-    for frame in scene.frames:
-        right = _number(frame.x + frame.width - 14)
-        yield f'<rect class="f" rx="6" {_rectangle(frame)}/>'
-        yield f'<text class="h" x="{right}" y="{_number(frame.y + 15)}">{escape(frame.text[0])}</text>'
-    for box in scene.boxes:
-        yield from _box(box)
-    seen: set[str] = set()
-    for arrow in scene.arrows:
-        path = curve(arrow.points)
-        if path not in seen:
-            seen.add(path)
-            yield f'<path class="{arrow.style}" marker-end="url(#{arrow.style})" d="{path}"/>'
-    for tile in scene.tiles:
-        yield _tile(tile, titles.get(tile.node, ""))
-
-
-def _rectangle(box: Box) -> str:
-    return f'x="{_number(box.x)}" y="{_number(box.y)}" width="{_number(box.width)}" height="{_number(box.height)}"'
-
-
-def _box(box: Box) -> Iterator[str]:
-    if box.folded:
-        yield f'<rect rx="6" fill="#ececec" stroke="#6b6b6b" stroke-dasharray="4 3" {_rectangle(box)}/>'
-    else:
-        ink = tint(box.number)
-        yield f'<rect rx="6" fill="{ink}" fill-opacity=".16" stroke="{ink}" {_rectangle(box)}/>'
-        if box.number is not None:
-            yield f'<text class="n" x="{_number(box.x + 4)}" y="{_number(box.y + 13)}">{box.number}</text>'
-    middle = box.y + box.height / 2
-    lines = [line for line in box.text if line]
-    if 13 * len(lines) > box.height - 4:
-        lines = [lines[0], " · ".join(lines[1:])]
-    start = middle + 4 - 6.5 * (len(lines) - 1)
-    for at, line in enumerate(lines):
-        style = "b" if not at else "q"
-        left = 10 if box.number is None else 10 + _DIGIT * len(str(box.number))
-        room, x = box.width - left - 6, box.x + left
-        place = f'x="{_number(x)}" y="{_number(start + 13 * at)}"'
-        yield f'<text class="{style}" {place}>{escape(elided(line, room))}</text>'
-
-
-def _tile(tile: Tile, title: str) -> str:
-    x, y = tile.x - tile.width / 2, tile.y - _TILE / 2
-    ink = colour_of(tile.kind)
-    dashes = "" if tile.computes else ' stroke-dasharray="3 2"'
-    strip = f"M{_number(x + 4)} {_number(y)}h{_STRIP - 4:.0f}v{_TILE:.0f}h-{_STRIP - 4:.0f}q-4 0 -4 -4v-14q0 -4 4 -4z"
-    corner = f'x="{_number(x)}" y="{_number(y)}" width="{_number(tile.width)}" height="{_number(_TILE)}"'
-    return (
-        f"<g><title>{escape(title)}</title>"
-        f'<rect class="t" rx="4" {corner}{dashes}/>'
-        f'<path fill="{ink}" d="{strip}"/>'
-        f'<text class="n" text-anchor="middle" x="{_number(x + _STRIP / 2)}" y="{_number(tile.y + 4)}" '
-        f'style="fill:{palette.ink_on(ink)}">{LETTERS[tile.kind]}</text>'
-        f'<text class="b" x="{_number(x + _STRIP + 6)}" y="{_number(tile.y + 4)}">{escape(tile.text)}</text></g>'
-    )
-
-
-def _legend(kinds: Iterable[str], y: float) -> Iterator[str]:
-    order = [kind.name for kind in Kind if kind.name in set(kinds)]
-    for at, kind in enumerate(order):
-        x, down = 10 + 118 * (at % 4), y + 20 * (at // 4)
-        ink = colour_of(kind)
-        yield f'<rect x="{x}" y="{_number(down - 11)}" width="16" height="15" rx="3" fill="{ink}"/>'
-        yield (
-            f'<text class="n" text-anchor="middle" x="{x + 8}" y="{_number(down + 1)}" '
-            f'style="fill:{palette.ink_on(ink)}">{LETTERS[kind]}</text>'
-        )
-        yield f'<text x="{x + 22}" y="{_number(down + 1)}">{kind.lower()}</text>'
-
-
-def facts(scene: Scene) -> dict[str, Any]:
-    """A scene as JSON data."""
-    return {
-        "width": round(scene.width, 1),
-        "height": round(scene.height, 1),
-        "tiles": [
-            {"node": t.node, "x": round(t.x, 1), "y": round(t.y, 1), "width": round(t.width, 1), "text": t.text,
-             "kind": t.kind, "computes": t.computes}
-            for t in scene.tiles
-        ],
-        "boxes": [
-            {"group": b.group, "number": b.number, "x": round(b.x, 1), "y": round(b.y, 1), "width": round(b.width, 1),
-             "height": round(b.height, 1), "text": [elided(line, b.width - 30) for line in b.text if line],
-             "folded": b.folded}
-            for b in [*scene.boxes]
-        ],
-        "frames": [
-            {"x": round(f.x, 1), "y": round(f.y, 1), "width": round(f.width, 1), "height": round(f.height, 1),
-             "text": f.text[0]}
-            for f in scene.frames
-        ],
-        "arrows": [
-            {"start": a.start, "end": a.end, "path": curve(a.points), "style": a.style} for a in scene.arrows
-        ],
-    }  # fmt: skip

@@ -64,6 +64,7 @@ def blocks(alike: Sequence[Hashable], edges: Sequence[tuple[int, int]], outputs:
     incoming: defaultdict[int, list[int]] = defaultdict(list)
     for a, b in edges:
         incoming[b].append(a)
+    incoming[parts[0][0]] = [-1]  # the inputs of the graph stand for a cut
     numbers: dict[Hashable, int] = {}
     ids = [numbers.setdefault(_shape(part, alike, incoming), len(numbers)) for part in parts]
     small = [len(part) < _LEAST for part in parts]

@@ -16,8 +16,9 @@ from tvmlab.errors import CallError, GraphError
 from tvmlab.fusion import Graph, Grouping, Kind
 from tvmlab.fusion.reasons import decision_at
 from tvmlab.fusion.replay import Turn, first_groups, turns
-from tvmlab.show import graphs, palette
+from tvmlab.show import graphs, node_words, palette, scene_svg
 from tvmlab.show.explorers import widget
+from tvmlab.show.text import short
 from tvmlab.show.trees import tree_scene
 
 __all__ = ["explore"]
@@ -70,10 +71,10 @@ def explore(record: Any, grouping: Grouping, name: str, *, at_end: bool) -> Any:
         return _ANSWERS[question["what"]](found, question)
 
     facts = {
-        "label": graphs.shortened(f"{name}: the decisions of the fuser", 200),
+        "label": short(f"{name}: the decisions of the fuser", 200),
         "nodes": [_node(graph, node) for node in range(len(graph))],
-        "kinds": {k.name: [graphs.LETTERS[k.name], graphs.colour_of(k.name), _ink(k.name)] for k in Kind},
-        "tints": graphs.TINTS,
+        "kinds": {k.name: [scene_svg.LETTERS[k.name], scene_svg.colour_of(k.name), _ink(k.name)] for k in Kind},
+        "tints": scene_svg.TINTS,
         "max_depth": grouping.max_depth,
         "without": list(grouping.without),
         "folded": len(graph) > graphs.FOLD_FROM,
@@ -82,13 +83,13 @@ def explore(record: Any, grouping: Grouping, name: str, *, at_end: bool) -> Any:
 
 
 def _ink(kind: str) -> str:
-    return palette.ink_on(graphs.colour_of(kind))
+    return palette.ink_on(scene_svg.colour_of(kind))
 
 
 def _node(graph: Graph, node: int) -> dict[str, Any]:
     return {
-        "label": graphs.shortened(graph.label(node), 200),
-        "title": graphs.title_of(graph, node),
+        "label": short(graph.label(node), 200),
+        "title": node_words.title_of(graph, node),
         "kind": graph.kind(node).name,
     }
 
@@ -124,7 +125,7 @@ def _scene(case: _Case, question: Mapping[str, Any]) -> Any:
     }
     numbers = graphs.numbers(grouping.graph, groups)
     return {
-        "scene": graphs.facts(scene),
+        "scene": scene_svg.facts(scene),
         "hidden": hidden,
         "numbers": [[group[-1], number] for group, number in zip(groups, numbers, strict=True)],
         "start": first_groups(grouping),
@@ -138,21 +139,21 @@ def _tree(case: _Case, _question: Mapping[str, Any]) -> Any:
     count = len(case.grouping.graph)
     if count > _TREE:
         raise GraphError(f"a tree of {count:,} nodes is too large to be drawn", mend="look at a part of the model")
-    return graphs.facts(tree_scene(case.grouping, names=count <= graphs.SMALL))
+    return scene_svg.facts(tree_scene(case.grouping, names=count <= graphs.SMALL))
 
 
 def _turn(case: _Case, question: Mapping[str, Any]) -> Any:
     turn = case.turns[question["turn"]]
     decision = decision_at(case.grouping, turn.phase, turn.node)
     return {
-        "text": graphs.told(case.grouping, turn),
+        "text": node_words.told(case.grouping, turn),
         "path": list(decision.path),
         "culprits": [] if turn.merged else list(decision.culprits),
     }
 
 
 def _why(case: _Case, question: Mapping[str, Any]) -> Any:
-    return graphs.shortened(case.grouping.why(int(question["a"]), int(question["b"])), 1500)
+    return short(case.grouping.why(int(question["a"]), int(question["b"])), 1500)
 
 
 _ANSWERS = {"scene": _scene, "tree": _tree, "turn": _turn, "why": _why}

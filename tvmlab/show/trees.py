@@ -6,13 +6,13 @@ A line of the tree is a decision: either the two were merged, or a rule forbade 
 from __future__ import annotations
 
 from tvmlab.fusion import Grouping
-from tvmlab.show.graphs import Arrow, Box, Scene, Tile, tile_text, tile_width
+from tvmlab.show.graphs import TILE, Arrow, Box, Scene, Tile
 from tvmlab.show.layouts import Line, layered
+from tvmlab.show.node_words import tile_text, tile_width
 
 __all__ = ["tree_scene"]
 
 _END = (90.0, 24.0)
-_HEIGHT = 22.0
 
 
 def tree_scene(grouping: Grouping, *, names: bool = True) -> Scene:
@@ -29,7 +29,7 @@ def tree_scene(grouping: Grouping, *, names: bool = True) -> Scene:
     widths = [tile_width(text) for text in texts]
     parents = [grouping.tree.of(node) for node in range(count)]
     lines = [Line(node, count if parent is None else parent) for node, parent in enumerate(parents)]
-    layout = layered([*((width, _HEIGHT) for width in widths), _END], lines, gap=(14.0, 22.0))
+    layout = layered([*((width, TILE) for width in widths), _END], lines, gap=(14.0, 22.0))
     tiles = tuple(
         Tile(node, *layout.places[node], widths[node], texts[node], graph.kind(node).name,
              not graph.computes or bool(graph.computes[node]))

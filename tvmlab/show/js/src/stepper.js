@@ -28,6 +28,7 @@ function render({ model, el }) {
   let shown = null; // the answer on the screen
   let first = null; // the kernels without changes
   let chosen = null; // a node
+  let moved = false; // at first the beginning of the graph is seen
   let turn = 0;
   let alive = true;
 
@@ -111,6 +112,7 @@ function render({ model, el }) {
   const position = () => Math.min(Math.max(model.get("position"), 0), turns().length);
 
   function go(to) {
+    moved = true;
     model.set("position", Math.min(Math.max(to, 0), turns().length));
     model.save_changes();
   }
@@ -191,8 +193,10 @@ function render({ model, el }) {
       root.dataset.position = "0";
       return;
     }
-    graph.reveal(now[1]);
-    tree.reveal(now[1]);
+    if (moved) {
+      graph.reveal(now[1]);
+      tree.reveal(now[1]);
+    }
     try {
       const mine = turn;
       const { text, path, culprits } = await ask({ what: "turn", changes, turn: at - 1 });
