@@ -13,7 +13,7 @@ from tvmlab.show.html import escape
 from tvmlab.show.layouts import Point
 from tvmlab.show.node_words import STRIP, elided, text_width
 
-__all__ = ["LETTERS", "TINTS", "colour_of", "curve", "facts", "svg"]
+__all__ = ["FONT", "LETTERS", "TINTS", "colour_of", "curve", "facts", "svg"]
 
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
 LETTERS = {"ELEM": "E", "BCAST": "B", "INJ": "I", "REDUCE": "R", "OEF": "O", "TUPLE": "T", "OPAQUE": "X"}
