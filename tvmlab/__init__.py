@@ -19,6 +19,7 @@ __all__ = [
     "check",
     "compare",
     "compare_levels",
+    "course",
     "diff",
     "doctor",
     "fuse",
@@ -35,8 +36,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "ops":
-        return importlib.import_module("tvmlab.ops")
+    if name in ("course", "ops"):
+        return importlib.import_module(f"tvmlab.{name}")
     if name in __all__:
         return getattr(importlib.import_module("tvmlab.api"), name)
     raise AttributeError(f"module 'tvmlab' has no attribute {name!r}; the public names are {', '.join(__all__)}")

@@ -21,19 +21,23 @@ if TYPE_CHECKING:
     from tvmlab.records import (
         Bisection,
         CheckReport,
+        CourseProgress,
         DoctorReport,
         GroupComparison,
+        Hints,
         LevelsDiff,
         Partition,
         PartitionDiff,
         StageDiff,
         Timing,
+        Verdict,
         Verification,
     )
     from tvmlab.touring import Demo
 
 __all__ = [
     "advise",
+    "attempt",
     "bench",
     "check",
     "compare",
@@ -45,9 +49,11 @@ __all__ = [
     "fuse",
     "graph",
     "graph_from_source",
+    "hint",
     "lab",
     "load",
     "op",
+    "progress",
     "run",
     "serve",
     "trace",
@@ -508,6 +514,40 @@ def lab(
     from tvmlab import workspace
 
     return workspace.lab(directory, browser=browser, port=port, progress=progress)
+
+
+def attempt(
+    exercise: str,
+    body: str,
+    *,
+    shell_namespace: Mapping[str, Any] | None = None,
+    label: str = "cell",
+    first_line: int = 2,
+    cache: Cache | None = None,
+) -> Verdict:
+    """Judge an answer to an exercise of the course; see `tvmlab.course.attempt`.
+
+    Parameters beyond the first are those of `define`.
+    """
+    from tvmlab import course
+
+    return course.attempt(
+        exercise, body, shell_namespace=shell_namespace, label=label, first_line=first_line, cache=cache
+    )
+
+
+def hint(exercise: str) -> Hints:
+    """The next of three hints to an exercise; see `tvmlab.course.hint`."""
+    from tvmlab import course
+
+    return course.hint(exercise)
+
+
+def progress() -> CourseProgress:
+    """Which exercises are solved; see `tvmlab.course.progress`."""
+    from tvmlab import course
+
+    return course.progress()
 
 
 def demo(

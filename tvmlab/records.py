@@ -1041,3 +1041,234 @@ class CheckReport(Record):
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "ok": self.ok}
+
+
+@dataclass(frozen=True)
+class Property:
+    """What an answer to an exercise must be like.
+
+    Parameters
+    ----------
+    name : str
+        As a sentence that is true of a right answer.
+    check : callable
+        From the answer and a ``numpy.random.Generator``, from which all random inputs must come, to the first
+        `Mismatch`; None if there is none.
+    """
+
+    name: str
+    check: Callable[[Any, Any], Mismatch | None] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Where an answer first goes wrong.
+
+    Parameters
+    ----------
+    what : str
+        In a sentence.
+    where : str
+        The line of the answer, if one is at fault.
+    mend : str
+        What to do about it, as far as that does not give the answer away.
+    """
+
+    what: str
+    where: str = ""
+    mend: str = ""
+
+
+@dataclass(frozen=True)
+class ElementMismatch(Mismatch):
+    """The first element of an array that is wrong.
+
+    Parameters
+    ----------
+    case : str
+        The inputs, in words.
+    index : tuple of int
+        Of the element.
+    got, expected : ndarray
+        Of equal shapes.
+    wrong : ndarray of bool
+        Which elements are wrong.
+    """
+
+    case: str = ""
+    index: tuple[int, ...] = ()
+    got: Any = None
+    expected: Any = None
+    wrong: Any = None
+
+
+@dataclass(frozen=True)
+class GroupMismatch(Mismatch):
+    """The first graph whose nodes are grouped otherwise.
+
+    Parameters
+    ----------
+    graph : tvmlab.fusion.Graph
+    got, expected : tuple of tuple of int
+        The groups; those of the answer may leave nodes out, or name them twice.
+    edge : tuple of int or None
+        Two nodes of which the second reads the first, and that are together on one side only.
+    """
+
+    graph: Any = None
+    got: tuple[tuple[int, ...], ...] = ()
+    expected: tuple[tuple[int, ...], ...] = ()
+    edge: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Exercise(Record):
+    """Something to be solved in one cell.
+
+    Parameters
+    ----------
+    id : str
+        Number of the lesson and a letter: ``04a``.
+    title : str
+    grade : int
+        1 (fill one line), 2 (write it) or 3 (design it).
+    statement : str
+        What is to be done.
+    starter : str
+        The cell to begin with; ``...`` stands where something is to be written.
+    asks : str
+        What the cell defines: an operator if there is a dot in it, ``lab.leaky_clamp``, else a function, ``fuse``.
+    properties : tuple of Property
+        What is checked while the student works.
+    hints : tuple of str
+        Three, each saying more; the last is an outline, never the solution.
+    lesson : str
+        The notebook that it belongs to, without its ending.
+    """
+
+    id: str
+    title: str
+    grade: int
+    statement: str
+    starter: str
+    asks: str
+    properties: tuple[Property, ...] = field(repr=False)
+    hints: tuple[str, str, str] = field(repr=False)
+    lesson: str
+
+    @property
+    def stars(self) -> str:
+        """The grade as it is shown."""
+        return "★" * self.grade
+
+    @property
+    def headline(self) -> str:
+        return f"{self.id} {self.stars} {self.title}"
+
+
+@dataclass(frozen=True)
+class PropertyResult:
+    """Whether an answer has a property: ``state`` is ``"holds"``, ``"fails"`` or ``"untried"``."""
+
+    name: str
+    state: str
+    mismatch: Mismatch | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(Record):
+    """What an answer to an exercise is worth.
+
+    Parameters
+    ----------
+    exercise, title : str
+    results : tuple of PropertyResult
+        In the order of the exercise.
+    unwritten : str
+        The line at which nothing is written yet; empty if there is none.
+    notes : tuple of str
+        What else the student must know.
+    answer : Op, function or None
+        What the cell defined.
+    """
+
+    exercise: str
+    title: str
+    results: tuple[PropertyResult, ...]
+    unwritten: str = ""
+    notes: tuple[str, ...] = ()
+    answer: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the answer has every property."""
+        return bool(self.results) and all(result.state == "holds" for result in self.results)
+
+    @property
+    def mismatch(self) -> Mismatch | None:
+        """The first thing that is wrong."""
+        return next((result.mismatch for result in self.results if result.mismatch is not None), None)
+
+    @property
+    def headline(self) -> str:
+        held = sum(result.state == "holds" for result in self.results)
+        if self.unwritten:
+            return f"{self.exercise} {self.title}: not written yet, at {self.unwritten}"
+        found = f"{held} of {len(self.results)} properties hold"
+        if self.ok:
+            return f"{self.exercise} {self.title}: solved, {found}"
+        return f"{self.exercise} {self.title}: not yet, {found}" + (f": {self.mismatch.what}" if self.mismatch else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "ok": self.ok}
+
+
+@dataclass(frozen=True, repr=False)
+class Hints(Record):
+    """The hints to an exercise that were asked for; `left` more are to come."""
+
+    exercise: str
+    title: str
+    shown: tuple[str, ...]
+    left: int
+
+    @property
+    def headline(self) -> str:
+        said = f"hint {len(self.shown)} of {len(self.shown) + self.left}"
+        return f"{self.exercise} {self.title}, {said}: {self.shown[-1]}"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a student is with one exercise: ``state`` is ``"solved"``, ``"tried"`` or ``"new"``."""
+
+    exercise: str
+    title: str
+    grade: int
+    lesson: str
+    state: str
+    attempts: int
+    hints: int
+
+
+@dataclass(frozen=True, repr=False)
+class CourseProgress(Record):
+    """How far a student is.
+
+    Parameters
+    ----------
+    standings : tuple of Standing
+        In the order of the course.
+    file : str
+        Where it is kept.
+    """
+
+    standings: tuple[Standing, ...]
+    file: str
+
+    @property
+    def headline(self) -> str:
+        solved = sum(standing.state == "solved" for standing in self.standings)
+        upcoming = next((s for s in self.standings if s.state != "solved"), None)
+        then = f"; next: {upcoming.exercise} {upcoming.title}" if upcoming else ""
+        return f"{solved} of {len(self.standings)} exercises solved{then}"

@@ -19,6 +19,9 @@ FUNCTIONS = {  # what each magic calls, and the arguments that are not its optio
     "tvm_verify": (measure.verify, {"inputs"}),
     "tvm_time": (measure.bench, {"inputs", "composed", "attributes"}),
     "tvm_tune": (measure.tune, {"progress"}),
+    "tvm_exercise": (api.attempt, {"body", "shell_namespace", "label", "first_line", "cache"}),
+    "tvm_hint": (api.hint, set()),
+    "tvm_progress": (api.progress, set()),
     "tvm_doctor": (doctoring.examine, set()),
 }
 

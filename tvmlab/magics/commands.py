@@ -11,6 +11,7 @@ import functools
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import (
@@ -40,10 +41,12 @@ __all__ = ["CELL_HINTS", "Tvmlab"]
 
 CELL_HINTS = {
     "tvm_op": "write the operator below it, at least: def compute(x): return te.compute(x.shape, lambda *i: x(*i))",
+    "tvm_exercise": "write your answer below it; %tvm_hint NAME gives a hint",
     "tvm_graph": 'write the graph below it: def NAME(x: "float32[n, 64]"): return relax.op.nn.relu(x)',
 }
 
 MODEL = argument("model", metavar="MODEL", help="A variable, a name given by %%tvm_load or %%%%tvm_graph, or a file.")
+EXERCISE = argument("exercise", metavar="NAME", help="An exercise of the course, such as 04a.")
 SEED = argument("--seed", type=int, metavar="N", help="Seed of the random numbers.")
 CLEANUP = argument(
     "--cleanup", choices=("tvmlab", "tvm", "none"), help="Which clean-up of the model runs before the stages."
@@ -342,6 +345,34 @@ class Tvmlab(Magics):
     def tvm_tune(self, model: Any, **options: Any) -> Any:
         """Search for schedules that are faster than the rules', and keep them; it takes minutes."""
         return backend.api().tune(model, **options)
+
+    @command(EXERCISE, on_cell=True)
+    def tvm_exercise(self, body: str, exercise: str) -> Any:
+        """Check an answer to an exercise of the course, at once.
+
+        Example::
+
+            %%tvm_exercise 04a
+            def compute(x):
+                return te.compute(x.shape, lambda *i: x(*i))
+
+        A verdict comes below the cell: which properties the answer has, and where it first goes wrong. What the cell
+        defines can be used afterwards, an operator as tl.ops.NAME, a function by its name.
+        """
+        verdict = backend.api().attempt(exercise, body, **self._cell(body))
+        if isinstance(answer := getattr(verdict, "answer", None), FunctionType):
+            self.shell.push({answer.__name__: answer})
+        return verdict
+
+    @command(EXERCISE)
+    def tvm_hint(self, exercise: str) -> Any:
+        """Give the next of three hints to an exercise; the last is an outline."""
+        return backend.api(needs_tvm=False).hint(exercise)
+
+    @command()
+    def tvm_progress(self) -> Any:
+        """Show which exercises of the course are solved; kept in a small file beside the notebook."""
+        return backend.api(needs_tvm=False).progress()
 
     @command()
     def tvm_doctor(self) -> Any:

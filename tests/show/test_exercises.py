@@ -1,0 +1,141 @@
+"""The pictures of the course."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import pytest
+
+from tvmlab.fusion import Graph
+from tvmlab.records import (
+    CourseProgress,
+    ElementMismatch,
+    Exercise,
+    GroupMismatch,
+    Hints,
+    Mismatch,
+    Property,
+    PropertyResult,
+    Standing,
+    Verdict,
+)
+from tvmlab.show.palette import BAD
+
+
+def verdict(mismatch, **more):
+    results = (PropertyResult("it is <b>right", "fails", mismatch), PropertyResult("it is fast", "holds"))
+    return Verdict("04a", "clamp", results, **more)
+
+
+def svg(page):
+    (image,) = page.images
+    return base64.b64decode(image["src"].partition(",")[2]).decode()
+
+
+def elements(shape, index):
+    expected = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+    got = expected.copy()
+    got[index] = 1234
+    return ElementMismatch(
+        "it differs", case="x: float32", index=index, got=got, expected=expected, wrong=got != expected
+    )
+
+
+def test_an_exercise_shows_what_is_asked_and_the_cell_to_begin_with(draw):
+    properties = (Property("it is <b>right", lambda answer, random: None),)
+    asked = Exercise(
+        "04a", "clamp", 2, "Clamp <i>it.", "def compute(x):\n    ...\n", "lab.c", properties, ("1", "2", "3"), "04_x"
+    )
+    page, plain = draw(asked)
+    for text in ("04a ★★ clamp", "Clamp <i>it.", "it is <b>right", "%%tvm_exercise 04a\ndef compute(x):"):
+        assert text in page.text
+        assert text in plain
+    assert "3" not in page.text.replace("%%tvm_exercise 04a", "")
+
+
+@pytest.mark.parametrize(
+    ("shape", "index"), [((2, 3), (1, 2)), ((5,), (3,)), ((), ()), ((2, 3, 40, 50), (1, 2, 30, 45))]
+)
+def test_the_first_wrong_element_is_framed_beside_what_should_be_there(draw, shape, index):
+    mismatch = elements(shape, index)
+    page, plain = draw(verdict(mismatch))
+    drawn = svg(page)
+    assert drawn.count('stroke-width="2.5"') == 2
+    assert ">1234<" in drawn
+    assert f">{mismatch.expected[index]:.5g}<" in drawn
+    assert drawn.count("<rect") <= 128
+    assert "it differs" in plain
+    assert f"1 of {mismatch.got.size:,} elements are wrong, for x: float32" in page.text
+
+
+def test_two_groupings_stand_side_by_side_and_the_wrong_edge_is_marked(draw):
+    graph = Graph.from_kinds([0, 0, 3], [[-1], [0], [1]], [2])
+    mismatch = GroupMismatch("apart", "", "a reason", graph, ((0,), (1, 2)), ((0, 1, 2),), (0, 1))
+    page, plain = draw(verdict(mismatch))
+    drawn = svg(page)
+    assert "your groups" in drawn
+    assert "TVM&#x27;s groups" in drawn
+    assert drawn.count('class="refused"') == 2
+    assert BAD in drawn
+    for text in ("yours: {0} {1, 2}", "TVM's: {0, 1, 2}"):
+        assert text in plain
+        assert text in page.images[0]["alt"]
+    assert "a reason" in page.text
+
+
+def test_groups_that_leave_nodes_out_or_name_them_twice_are_drawn_all_the_same(draw):
+    graph = Graph.from_kinds([0, 0, 0], [[-1], [0], [1]], [2])
+    page, _ = draw(verdict(GroupMismatch("x", graph=graph, got=((0, 1), (1, 7)), expected=((0, 1, 2),))))
+    assert "yours: {0, 1} {1, 7}" in page.images[0]["alt"]
+
+
+def test_a_verdict_shows_each_property_and_the_place(draw):
+    page, plain = draw(verdict(Mismatch("it is 1", "Cell In[3], line 2: <x>", "write 2"), notes=("kept nowhere",)))
+    for text in (
+        "✗ fails",
+        "✓ holds",
+        "it is <b>right",
+        "it is 1",
+        "Cell In[3], line 2: <x>",
+        "write 2",
+        "kept nowhere",
+    ):
+        assert text in page.text
+        assert text in plain
+    assert "not yet" in page.text
+    page, plain = draw(Verdict("04a", "clamp", (PropertyResult("it is right", "holds"),)))
+    assert "solved" in page.text
+    assert "solved" in plain
+    assert "hint" not in page.text
+
+
+def test_a_starter_is_not_wrong(draw):
+    page, plain = draw(
+        Verdict("04a", "clamp", (PropertyResult("it is right", "untried"),), unwritten="Cell In[1], line 4")
+    )
+    for text in ("not written yet", "Cell In[1], line 4"):
+        assert text in page.text
+        assert text in plain
+    assert "fails" not in page.text
+
+
+def test_hints_stand_one_under_the_other(draw):
+    page, plain = draw(Hints("04a", "clamp", ("look", "think <b>"), 1))
+    for text in ("look", "think <b>", "1 more hint"):
+        assert text in page.text
+        assert text in plain
+
+
+def test_the_map_has_every_lesson_and_state(draw):
+    rows = (
+        Standing("04a", "clamp", 1, "04_x", "solved", 2, 1),
+        Standing("04b", "softmax <b>", 2, "04_x", "tried", 3, 0),
+        Standing("08f", "fuser", 3, "08_y", "new", 0, 0),
+    )
+    page, plain = draw(CourseProgress(rows, "/home/me/.tvmlab_progress.jsonl"))
+    for text in ("1 of 3 exercises solved; next: 04b softmax <b>", "✓ solved", "tried", "new", "★★★"):
+        assert text in page.text
+        assert text in plain
+    assert "04_x: 1 of 2" in page.text
+    assert "/home/me/.tvmlab_progress.jsonl" in page.text
