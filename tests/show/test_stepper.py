@@ -64,7 +64,7 @@ def test_the_page_gets_the_decisions_of_the_partition(opened):
     assert [tuple(group) for group in grouping.groups] == groups_after(scene)
     assert scene["kernels"] == [4, len(grouping.groups)]
     assert {tile["node"] for tile in scene["scene"]["tiles"]} == {0, 1, 2, 3}
-    assert {(a["start"], a["end"]) for a in ask("tree")["arrows"]} == {(0, 2), (1, 2), (2, 3), (3, -1)}
+    assert {(a["start"], a["end"]) for a in scene["tree"]["arrows"]} == {(0, 2), (1, 2), (2, 3), (3, -1)}
     first = ask("turn", turn=0)
     assert first["culprits"] == [2]
     assert first["path"][0] == 0

@@ -203,6 +203,8 @@ class _Layers:
                 at += self.sizes[vertex][0] + gap
             for vertex in layer:
                 x[vertex] -= (at - gap) / 2
+        if all(len(layer) == 1 for layer in self.layers) and not any(line[2] or line[3] for line in self.lines):
+            return x  # a chain is straight already
         rounds = 8 if len(self.sizes) < _MANY else 4
         for turn in range(rounds):
             sides = [(self.above,), (self.below,)][turn % 2] if turn < rounds - 1 else (self.above, self.below)

@@ -24,7 +24,7 @@ from tvmlab.show.trees import tree_scene
 __all__ = ["explore"]
 
 _MOST = 3000
-_TREE = 1200
+_TREE = 1200  # nodes: a larger tree is not drawn
 _KEPT = 32
 
 
@@ -126,6 +126,7 @@ def _scene(case: _Case, question: Mapping[str, Any]) -> Any:
     numbers = graphs.numbers(grouping.graph, groups)
     return {
         "scene": scene_svg.facts(scene),
+        "tree": _tree(grouping),
         "hidden": hidden,
         "numbers": [[group[-1], number] for group, number in zip(groups, numbers, strict=True)],
         "start": first_groups(grouping),
@@ -135,11 +136,9 @@ def _scene(case: _Case, question: Mapping[str, Any]) -> Any:
     }
 
 
-def _tree(case: _Case, _question: Mapping[str, Any]) -> Any:
-    count = len(case.grouping.graph)
-    if count > _TREE:
-        raise GraphError(f"a tree of {count:,} nodes is too large to be drawn", mend="look at a part of the model")
-    return scene_svg.facts(tree_scene(case.grouping, names=count <= graphs.SMALL))
+def _tree(grouping: Grouping) -> Any:
+    count = len(grouping.graph)
+    return scene_svg.facts(tree_scene(grouping, names=count <= graphs.SMALL)) if count <= _TREE else None
 
 
 def _turn(case: _Case, question: Mapping[str, Any]) -> Any:
@@ -156,4 +155,4 @@ def _why(case: _Case, question: Mapping[str, Any]) -> Any:
     return short(case.grouping.why(int(question["a"]), int(question["b"])), 1500)
 
 
-_ANSWERS = {"scene": _scene, "tree": _tree, "turn": _turn, "why": _why}
+_ANSWERS = {"scene": _scene, "turn": _turn, "why": _why}

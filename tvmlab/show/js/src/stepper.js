@@ -127,17 +127,14 @@ function render({ model, el }) {
   async function draw({ keepEnd = false } = {}) {
     const mine = ++turn;
     try {
-      const folded = fold.box.checked;
-      const [answer, drawnTree] = await Promise.all([
-        ask({ what: "scene", changes, folded }),
-        ask({ what: "tree", changes }).catch((error) => ({ error: error.message })),
-      ]);
+      const answer = await ask({ what: "scene", changes, folded: fold.box.checked });
       if (mine !== turn || !alive) return;
       shown = answer;
       first ??= answer.kernels[1];
       graph.show(shown.scene);
-      if (drawnTree.error) setBeside("list");
-      else tree.show(drawnTree);
+      if (shown.tree) tree.show(shown.tree);
+      else setBeside("list");
+      treeButton.disabled = !shown.tree;
       fillDecisions();
       fillControls();
       if (keepEnd && position() !== turns().length) go(turns().length);
