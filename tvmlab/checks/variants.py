@@ -166,8 +166,9 @@ def other_ranks(subject: Subject) -> list[Configuration]:
 
 
 def _square(shapes: Sequence[tuple[tuple[int, ...], ...]]) -> list[tuple[tuple[int, ...], ...]]:
-    """Of two axes and one size, from those of more ranks: there axes that are exchanged read inside, and elsewhere."""
-    return [tuple((4, 4) for _ in shapes[0])] if shapes and shapes[0] else []
+    """Of every number of axes, all of one size: there axes that are exchanged read inside, and elsewhere."""
+    made = [tuple(tuple(4 if d > 1 else d for d in shape) for shape in several) for several in shapes]
+    return [several for several in dict.fromkeys(made) if any(len(shape) > 1 for shape in several)][:4]
 
 
 def _at(base: Configuration, shapes: Sequence[tuple[int, ...]], attributes: Any) -> Configuration:
