@@ -20,6 +20,7 @@ __all__ = [
     "compare",
     "compare_levels",
     "course",
+    "diagnose",
     "diff",
     "doctor",
     "fuse",

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tvmlab.errors import CheckFailed, LoadError, TvmlabError
+from tvmlab.errors import CallError, CheckFailed, LoadError, TvmlabError
+from tvmlab.records import Reason
 
 if TYPE_CHECKING:
     from tvmlab.checks import Progress
+    from tvmlab.diagnosis import Diagnosis
     from tvmlab.measure import Advice, Step, Tuning
     from tvmlab.ops import Op
     from tvmlab.pipeline import Model, Trace
@@ -44,6 +46,7 @@ __all__ = [
     "compare_levels",
     "define",
     "demo",
+    "diagnose",
     "diff",
     "doctor",
     "fuse",
@@ -60,6 +63,7 @@ __all__ = [
     "track",
     "tune",
     "verify",
+    "why",
     "why_no_match",
 ]
 
@@ -352,8 +356,6 @@ def fuse(
         There is no such node, kind or phase.
     """
     if max_depth is not None and not isinstance(max_depth, int):
-        from tvmlab.errors import CallError
-
         raise CallError(f"max_depth={max_depth!r} is no whole number", mend="TVM's default is 256")
     phases = [without] if isinstance(without, str) else without
     changes: dict[str, Any] = {"kinds": kinds, "max_depth": max_depth, "without": phases, "templates": templates}
@@ -490,14 +492,75 @@ def serve(host: str = "127.0.0.1", port: int = 9090, **options: Any) -> int:
     return serving.serve(host, port, **options)
 
 
-def run(model: Model, *inputs: Any) -> Any:
+def run(model: Model, *inputs: Any, isolate: bool | None = None) -> Any:
     """Compile a model through every stage and run it on NumPy arrays.
+
+    Parameters
+    ----------
+    model : Model
+    *inputs : ndarray
+    isolate : bool, optional
+        Run it in a child process, whose death or endless loop is then an error.  By default safe mode decides: with
+        ``%config Tvmlab.safe = True`` a model runs in a child unless all its kernels are proved safe.
 
     Returns
     -------
     ndarray or tuple of ndarray
+
+    Raises
+    ------
+    CallError
+        Number, dtype or shape of the inputs is wrong.
+    PipelineError
+        It fails; or, in a child, ends its process or goes over a limit.
     """
-    return trace(model).executable.run(*inputs)
+    from tvmlab import runtime
+
+    traced = trace(model)
+    module = traced["schedule"].module
+    if isolate or (isolate is None and runtime.POLICY.safe and not runtime.is_proved_safe(module)):
+        return runtime.isolate(module).run(*inputs)
+    return traced.executable.run(*inputs)
+
+
+def diagnose(error: BaseException | str | None = None) -> Diagnosis:
+    """Explain an error: its cause, the stage, the user's own line, and what to write instead.
+
+    Parameters
+    ----------
+    error : BaseException or str, optional
+        An error, or the text of one; the last one that was shown by default.
+
+    Returns
+    -------
+    Diagnosis
+        Of an error that no rule knows it says so, and gives the traceback in short.
+
+    Raises
+    ------
+    CallError
+        There is nothing to explain.
+    """
+    from tvmlab import diagnosis
+
+    return diagnosis.diagnose(error)
+
+
+def why(model: Any = None, a: str | None = None, b: str | None = None) -> Diagnosis | Reason:
+    """Why two nodes of a model do or do not share a kernel; alone, why the last error happened.
+
+    Raises
+    ------
+    CallError
+        A model without two nodes; no error to explain.
+    GraphError
+        There is no such node.
+    """
+    if model is None:
+        return diagnose()
+    if a is None or b is None:
+        raise CallError("two nodes are needed beside the model", mend='write why(model, "conv1", "relu1")')
+    return Reason(fuse(model).why(a, b))
 
 
 def doctor() -> DoctorReport:

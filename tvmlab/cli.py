@@ -153,6 +153,10 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument("--key", default="cpu", help="what the device is asked for by (cpu)")
     serve.add_argument("--tracker", default="127.0.0.1:9190", metavar="HOST:PORT", help="who lends it (127.0.0.1:9190)")
 
+    why = command("why", _why, "What an error of TVM's means: its text as an argument, or from standard input.")
+    why.add_argument("text", nargs="?", metavar="TEXT", help="what the error said; read from standard input if absent")
+    _add_json(why)
+
     advise = command("advise", _advise, "Compose or add: do TVM's own operators do the same, and as fast?")
     advise.add_argument(
         "op", metavar="FILE::OP", help="an operator in a Python file, which is run: my_ops.py::lab.clamp"
@@ -272,6 +276,12 @@ def _bench(model: Path, weights: str | None, seed: int, threads: int | None, ker
     if kernels:
         given["kernels"] = True
     return api.bench(_load(model, weights, seed), seed=seed, **given)
+
+
+def _why(text: str | None) -> Any:
+    from tvmlab import api
+
+    return api.diagnose(sys.stdin.read() if text is None else text)
 
 
 def _advise(op: str, threads: int | None) -> Any:

@@ -106,6 +106,17 @@ class Explorable(Record):
 
 
 @dataclass(frozen=True, repr=False)
+class Reason(Record):
+    """Why something is as it is, in a sentence or two."""
+
+    sentence: str
+
+    @property
+    def headline(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, repr=False)
 class TensorInfo:
     """Name, shape and dtype of a model's input or output; symbolic dimensions are strings."""
 

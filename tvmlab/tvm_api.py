@@ -30,6 +30,27 @@ def get_op(full_name: str) -> Any:
     return Op.get(full_name)
 
 
+def operator_names() -> list[str]:
+    """Names of all operators that TVM knows."""
+    from tvm.ir import Op
+
+    return [str(name) for name in Op.list_op_names()]
+
+
+def global_function_names() -> list[str]:
+    """Names of all global functions."""
+    from tvm_ffi.registry import list_global_func_names
+
+    return list(list_global_func_names())
+
+
+def pass_options() -> list[str]:
+    """Names of the options that a PassContext takes."""
+    from tvm.ir.transform import PassContext
+
+    return [str(name) for name in PassContext.list_configs()]
+
+
 def type_key(attrs_class: type) -> str:
     """The type key under which TVM knows an attributes class."""
     return str(attrs_class.__tvm_ffi_type_info__.type_key)  # type: ignore[attr-defined]
@@ -145,6 +166,23 @@ def refuse_calls_without_attrs() -> None:
 
     checked.refuses_missing_attrs = True  # type: ignore[attr-defined]
     Call.__init__ = checked
+
+
+def refuse_unknown_resets() -> None:
+    """Let Op.reset_attr refuse a key that no operator ever carried: reading it afterwards would end the process."""
+    from tvm.ir import Op
+
+    reset = Op.reset_attr
+    if hasattr(reset, "refuses_unknown"):
+        return
+
+    def checked(self: Any, name: str) -> None:
+        if not self.has_attr(name):
+            raise AttributeError(f"no operator has an attribute {name}; a reset of it would end the process")
+        reset(self, name)
+
+    checked.refuses_unknown = True  # type: ignore[attr-defined]
+    Op.reset_attr = checked
 
 
 def _lacks_attrs(op: Any, attrs: Any) -> bool:

@@ -22,6 +22,7 @@ FUNCTIONS = {  # what each magic calls, and the arguments that are not its optio
     "tvm_exercise": (api.attempt, {"body", "shell_namespace", "label", "first_line", "cache"}),
     "tvm_hint": (api.hint, set()),
     "tvm_progress": (api.progress, set()),
+    "tvm_why": (api.why, set()),
     "tvm_doctor": (doctoring.examine, set()),
 }
 

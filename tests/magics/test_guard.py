@@ -24,7 +24,7 @@ WRONG = [  # a cell, and what is shown
         "%tvm_zzzzzzzzz",
         "there is no magic %tvm_zzzzzzzzz",
         "line 1: ▸%tvm_zzzzzzzzz",
-        "there are %tvm_diff, %tvm_doctor",
+        "there are %tvm_check, %tvm_diff, %tvm_doctor",
     ),
     ("%%tvm_op lab.x", "the cell under %%tvm_op is empty", "line 1: ▸%%tvm_op lab.x", "def compute(x)"),
     ("\n\n%%tvm_graph g\n", "the cell under %%tvm_graph is empty", "line 3: ▸%%tvm_graph g", "def NAME(x:"),

@@ -9,7 +9,10 @@ import sys
 import pytest
 from IPython.core.error import UsageError
 
-MAGICS = {"tvm_op", "tvm_graph", "tvm_load", "tvm_fuse", "tvm_diff", "tvm_verify", "tvm_time", "tvm_tune", "tvm_doctor"}
+from tvmlab.magics.commands import Tvmlab
+
+MAGICS = {name for name in dir(Tvmlab) if name.startswith("tvm_")}
+CELLS = {"tvm_op", "tvm_graph", "tvm_exercise"} & MAGICS
 
 
 def traces(shell) -> dict:
@@ -28,7 +31,7 @@ def traces(shell) -> dict:
 def test_load_registers_every_magic(notebook):
     assert traces(notebook.shell) == {
         "line": MAGICS,
-        "cell": {"tvm_op", "tvm_graph"},
+        "cell": CELLS,
         "registry": ["Tvmlab"],
         "configurables": ["Tvmlab"],
         "matchers": 1,

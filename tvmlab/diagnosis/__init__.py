@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tvmlab.diagnosis.rules import Explanation, explain
+from tvmlab.diagnosis.diagnosing import Diagnosis, diagnose
+from tvmlab.diagnosis.rules import TABLE, Explanation, explain
 
-__all__ = ["Explanation", "explain", "mend_of"]
+__all__ = ["TABLE", "Diagnosis", "Explanation", "diagnose", "explain", "mend_of"]
 
 
 def mend_of(error: BaseException) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tvmlab.magics import guard
+from tvmlab.magics import explaining, guard
 from tvmlab.magics.commands import Tvmlab
 from tvmlab.magics.completion import option_matcher
 
@@ -29,6 +29,7 @@ def load(shell: InteractiveShell) -> None:
     face.matcher = option_matcher(face)
     shell.Completer.custom_matchers.append(face.matcher)
     guard.install(shell)
+    explaining.install(shell)
     if (ops := sys.modules.get("tvmlab.ops")) is not None:
         ops.republish()
 
@@ -42,7 +43,9 @@ def unload(shell: InteractiveShell) -> None:
     face = manager.registry.pop(Tvmlab.__name__, None)
     if face is None:
         return
+    face.safe = False
     guard.remove(shell)
+    explaining.remove(shell)
     for kind, table in face.magics.items():
         for name, magic in table.items():
             if manager.magics[kind].get(name) == magic:

@@ -23,7 +23,7 @@ from IPython.core.magic import (
     output_can_be_silenced,
 )
 from IPython.core.magic_arguments import argument, kwds, magic_arguments
-from traitlets import Bool, Int
+from traitlets import Bool, Float, Int, observe
 
 from tvmlab.errors import TvmlabError
 from tvmlab.magics import backend, cell
@@ -126,6 +126,9 @@ class Tvmlab(Magics):
     """The magics of tvmlab and their defaults, for ``%config Tvmlab``."""
 
     quiet = Bool(False, help="Show nothing: the -q of every magic.").tag(config=True)
+    safe = Bool(False, help="Run what is not proved safe in a child process, whose death is an error.").tag(config=True)
+    safe_seconds = Float(10.0, min=0.01, help="How long one call may take in safe mode.").tag(config=True)
+    safe_gigabytes = Float(4.0, min=0.01, help="How much memory one call may take in safe mode.").tag(config=True)
     seed = Int(None, allow_none=True, help="The --seed of every magic that has one.").tag(config=True)
 
     shell: InteractiveShell
@@ -135,6 +138,13 @@ class Tvmlab(Magics):
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
         self.models = Shelf(shell.user_ns)
+
+    @observe("safe", "safe_seconds", "safe_gigabytes")
+    def set_safety(self, _change: object = None) -> None:
+        """Tell the runtime what ``%config`` says of safe mode."""
+        from tvmlab.runtime import POLICY  # imports NumPy, which loading the extension does not
+
+        POLICY.safe, POLICY.seconds, POLICY.gigabytes = self.safe, self.safe_seconds, self.safe_gigabytes
 
     @property
     def names(self) -> list[str]:
@@ -345,6 +355,20 @@ class Tvmlab(Magics):
     def tvm_tune(self, model: Any, **options: Any) -> Any:
         """Search for schedules that are faster than the rules', and keep them; it takes minutes."""
         return backend.api().tune(model, **options)
+
+    @command(
+        # None, since argparse takes the mark of an absent argument for what was given
+        argument(
+            "model", nargs="?", default=None, metavar="MODEL", help="A model; without it the last error is explained."
+        ),
+        argument("a", nargs="?", default=None, metavar="A", help="A node of the model."),
+        argument("b", nargs="?", default=None, metavar="B", help="Another."),
+    )
+    def tvm_why(self, **options: Any) -> Any:
+        """Say why the last error happened; with a model and two nodes, why they do or do not share a kernel."""
+        if "model" in options and "b" not in options:
+            raise TvmlabUsageError("%tvm_why: two nodes are needed beside the model", None, "write %tvm_why MODEL A B")
+        return backend.api(needs_tvm="model" in options).why(**options)
 
     @command(EXERCISE, on_cell=True)
     def tvm_exercise(self, body: str, exercise: str) -> Any:

@@ -13,20 +13,20 @@ import tvm
 from tvm import relax
 
 from tvmlab import tvm_api
-from tvmlab.errors import CallError, ComputeError, TvmlabError
+from tvmlab.errors import CallError, ComputeError, PipelineError, TvmlabError
 from tvmlab.ops import lowering
 from tvmlab.ops.crossing import original
 from tvmlab.ops.guards import Examination
 from tvmlab.ops.source import caller
 from tvmlab.ops.spec import OpSpec
 from tvmlab.records import CheckReport, Record
-from tvmlab.runtime import Executable, compile_module, quiet
+from tvmlab.runtime import POLICY, Executable, Isolated, compile_module, is_proved_safe, quiet
 
 if TYPE_CHECKING:
     from tvmlab.ops.card import OpCard
 
 _CACHED_KERNELS = 256
-_kernels: OrderedDict[Any, Executable] = OrderedDict()
+_kernels: OrderedDict[Any, Executable | Isolated] = OrderedDict()
 _compiling = threading.RLock()
 """Held while a kernel is compiled: TVM's block builders know of each other, whatever thread they are in."""
 
@@ -131,10 +131,10 @@ class Op(Record):
         try:
             # 0.0 equals -0.0, and False equals 0; as text they differ.
             given = tuple((name, value or repr(value)) for name, value in attributes.items())
-            key = (self.spec, given, *[(a.shape, a.dtype) for a in arrays])
+            key = (self.spec, POLICY.safe, given, *[(a.shape, a.dtype) for a in arrays])
             kernel = _kernels.get(key)
         except TypeError:  # an attribute is a list or a dict
-            key = (self.spec, _frozen(attributes), *[(a.shape, a.dtype) for a in arrays])
+            key = (self.spec, POLICY.safe, _frozen(attributes), *[(a.shape, a.dtype) for a in arrays])
             kernel = _kernels.get(key)
         if kernel is None:
             self.spec.check_count(len(arrays))
@@ -143,9 +143,14 @@ class Op(Record):
                 _kernels[key] = kernel
                 while len(_kernels) > _CACHED_KERNELS:
                     _kernels.popitem(last=False)
-        return kernel.run(*arrays)
+        try:
+            return kernel.run(*arrays)
+        except PipelineError as error:
+            if isinstance(kernel, Isolated) and (place := caller()):
+                raise PipelineError(f"{self.name}: {error.what}", place, error.mend) from error
+            raise
 
-    def _compile(self, arrays: list[Any], attributes: dict[str, Any]) -> Executable:
+    def _compile(self, arrays: list[Any], attributes: dict[str, Any]) -> Executable | Isolated:
         types = [_type_of(a, self.spec) for a in arrays]
         with quiet():
             try:
@@ -157,7 +162,7 @@ class Op(Record):
                 module = None
         if module is None:
             raise failure from failure.__cause__
-        return compile_module(module)
+        return Isolated(module) if POLICY.safe and not is_proved_safe(module) else compile_module(module)
 
     def _not_legalized(self, error: Exception, types: list[relax.TensorType]) -> TvmlabError:
         spec = self.spec

@@ -18,6 +18,7 @@ from tvmlab.runtime.signature import dtype_of
 
 __all__ = ["graph"]
 
+_MAX_DEPTH = 1000
 _ANNOTATION = re.compile(r"\s*(?P<dtype>[a-z_]+\d*(?:_\w+)?)\s*\[(?P<shape>[^\[\]]*)\]\s*")
 _EXAMPLE = 'x: "float32[n, 64]"'
 
@@ -104,6 +105,7 @@ def _built(function: Callable[..., Any], variables: list[Any], line: Location | 
     with builder.function("main", variables):
         with builder.dataflow():
             returned = function(*variables)
+            _refuse_too_deep(returned, line)
             if isinstance(returned, tuple | list):
                 value = relax.Tuple([_expression(v, function, line) for v in returned])
             else:
@@ -111,6 +113,23 @@ def _built(function: Callable[..., Any], variables: list[Any], line: Location | 
             result = builder.emit_output(value)
         builder.emit_func_output(result)
     return builder.get()
+
+
+def _refuse_too_deep(returned: Any, line: Location | None) -> None:
+    """Refuse calls nested so deep that TVM, which recurses into them, would overflow its stack and end the process."""
+    from tvm import relax
+
+    level, levels = (list(returned) if isinstance(returned, tuple | list) else [returned]), 0
+    while level:
+        levels += 1
+        if levels > _MAX_DEPTH:
+            raise LoadError(
+                f"calls are nested more than {_MAX_DEPTH} deep",
+                line,
+                "give a part of them to relax.BlockBuilder.current().emit, or use fewer",
+            )
+        inside = [n for node in level for n in (*getattr(node, "args", ()), *getattr(node, "fields", ()))]
+        level = list({id(node): node for node in inside if isinstance(node, relax.Call | relax.Tuple)}.values())
 
 
 def _expression(value: Any, function: Callable[..., Any], line: Location | None) -> Any:

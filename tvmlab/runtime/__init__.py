@@ -6,17 +6,22 @@ This room knows nothing of operators or models: it takes modules whose operators
 from __future__ import annotations
 
 from tvmlab.runtime.executable import Executable, compile_module
+from tvmlab.runtime.isolation import POLICY, Isolated, is_proved_safe, isolate
 from tvmlab.runtime.seeds import check_seed
 from tvmlab.runtime.silence import Silence, quiet
 from tvmlab.runtime.target import host_target, vector_bytes
 from tvmlab.runtime.threads import set_threads, thread_count, threads
 
 __all__ = [
+    "POLICY",
     "Executable",
+    "Isolated",
     "Silence",
     "check_seed",
     "compile_module",
     "host_target",
+    "is_proved_safe",
+    "isolate",
     "quiet",
     "set_threads",
     "thread_count",

@@ -243,7 +243,7 @@ def _tensor(argument: Any) -> tuple[Any, Callable[[Any, Array], None]]:
 
 def _copier_into(tensor: Any) -> Callable[[Any, Array], None]:
     """For a dtype that DLPack does not give to NumPy, such as bfloat16."""
-    return lambda _, array: tensor.copyfrom(np.ascontiguousarray(array))
+    return lambda _, array: tensor.copyfrom(np.asarray(array, order="C"))
 
 
 def _to_numpy(result: Any, copy: bool) -> Any:
