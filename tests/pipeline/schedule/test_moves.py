@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tvm import relax
+
+from tvmlab import runtime
 
 RANDOM = np.random.default_rng(6)
 QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -26,6 +29,51 @@ def test_any_transpose_and_reshape(check, shape, data, joined, dtype):
 
     array = (RANDOM.standard_normal(shape) * 9).astype(dtype)
     check(block, {"x": f"{dtype}[{', '.join(map(str, shape))}]"}, [array])
+
+
+@QUICK
+@given(
+    shape=st.lists(st.sampled_from([1, 3, 4, 8, 16, 24, 32, 48]), min_size=2, max_size=4).map(tuple),
+    data=st.data(),
+    dtype=st.sampled_from(["float32", "float64", "int64"]),
+)
+def test_a_cut_that_is_moved_and_joined(check, shape, data, dtype):
+    """Nothing is computed: tiles are turned in registers where vectors divide both sides."""
+    order = data.draw(st.permutations(range(len(shape))))
+    starts = [data.draw(st.integers(0, 3)) for _ in shape]
+    whole = tuple(size + start + 2 for size, start in zip(shape, starts, strict=True))
+    moved = [shape[axis] for axis in order]
+    ends = [start + size for size, start in zip(shape, starts, strict=True)]
+
+    def block(x):
+        cut = relax.op.strided_slice(x, list(range(len(shape))), starts, ends)
+        turned = relax.op.permute_dims(cut, order)
+        return relax.op.reshape(turned, [int(np.prod(moved[:-1])), moved[-1]])
+
+    array = np.arange(np.prod(whole)).reshape(whole).astype(dtype)
+    check(block, {"x": f"{dtype}[{', '.join(map(str, whole))}]"}, [array], rtol=0)
+
+
+@pytest.mark.parametrize(("dtype", "side"), [("float32", 16), ("float32", 8), ("float32", 4), ("float64", 8)])
+def test_a_turned_tile_is_as_large_as_vectors_and_shape_allow(check, dtype, side):
+    def block(x):
+        return relax.op.permute_dims(relax.op.strided_slice(x, [0], [1], [1 + 5 * side]))
+
+    array = np.arange((5 * side + 2) * 3 * side).reshape(5 * side + 2, 3 * side).astype(dtype)
+    said = check(block, {"x": f"{dtype}[{5 * side + 2}, {3 * side}]"}, [array], rtol=0)
+    side = min(side, runtime.vector_bytes() // array.itemsize)
+    assert f"tiles of {side} by {side} turned in registers" in said
+
+
+@pytest.mark.parametrize(("length", "parallel"), [(256, True), (32, False)])
+def test_rows_stay_whole_and_few_of_them_in_one_thread(check, length, parallel):
+    def block(x):
+        return relax.op.reshape(relax.op.permute_dims(x, (0, 2, 1, 3)), (2, 12, length * 32))
+
+    array = np.arange(2 * length * 12 * 32).reshape(2, length, 12, 32).astype("f4")
+    said = check(block, {"x": f"float32[2, {length}, 12, 32]"}, [array], rtol=0)
+    assert "rows in vectors of" in said
+    assert ("parallel" in said) == parallel
 
 
 def test_what_is_said(check):

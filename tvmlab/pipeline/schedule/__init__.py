@@ -20,6 +20,7 @@ from tvmlab.pipeline.schedule.moves import turned_tiles
 from tvmlab.pipeline.schedule.own import own_schedule
 from tvmlab.pipeline.schedule.prefetching import with_requests
 from tvmlab.pipeline.schedule.rows import reduced_rows
+from tvmlab.pipeline.schedule.turning import with_turned_tiles
 from tvmlab.pipeline.schedule.vector_math import with_vector_math
 from tvmlab.runtime.executable import first_line
 
@@ -77,6 +78,7 @@ def schedule_kernel(function: Any) -> Any:
         try:
             blocks = blocks_of(schedule)
             done = rule(schedule, blocks)
+            scheduled = with_turned_tiles(with_requests(tvm.s_tir.transform.StmtSimplify()(schedule.mod)["main"]))
         except Exception as error:  # noqa: BLE001 - TVM raises whatever it likes; the next rule is the answer
             if isinstance(error, PipelineError):
                 faults[FAULT] = error.what
@@ -85,7 +87,6 @@ def schedule_kernel(function: Any) -> Any:
         if done is not None:
             rewritten = [f"{', '.join(functions)} in vectors"] if functions else []
             said = "; ".join([*refused, *rewritten, done])
-            scheduled = with_requests(tvm.s_tir.transform.StmtSimplify()(schedule.mod)["main"])
             return scheduled.with_attrs({ATTRIBUTE: said, "tirx.is_scheduled": True, **faults})
     return function.with_attrs({ATTRIBUTE: "; ".join([*refused, "left as it is"]), **faults})
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tvmlab.pipeline.kernel import Block, Load, extent_of, mentions
 
-__all__ = ["WORTH_A_THREAD", "parallel", "spatial_and_reductions"]
+__all__ = ["WORTH_A_THREAD", "parallel", "spatial_and_reductions", "steps_by_one"]
 
 WORTH_A_THREAD = 1 << 14  # iterations: waking threads costs about as much as ten thousand additions
 _ENOUGH_TASKS = 16  # parallel iterations that share the work well among a few threads
@@ -140,10 +140,10 @@ def _runs_along(block: Block, axis: int) -> bool:
 def unit_stride(block: Block, axis: int) -> bool:
     """Whether the store and all loads that move with the axis go one element further with it."""
     variable = block.spatial[axis].var
-    return all(_steps_by_one(p, variable) for p in (block.target, *block.loads))
+    return all(steps_by_one(p, variable) for p in (block.target, *block.loads))
 
 
-def _steps_by_one(place: Load, variable: Any) -> bool:
+def steps_by_one(place: Load, variable: Any) -> bool:
     from tvm import sym
 
     if not any(mentions(index, variable) for index in place.indices):

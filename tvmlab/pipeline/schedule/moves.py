@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 from tvmlab import runtime
 from tvmlab.pipeline.kernel import Block, Load, blocks_of, extent_of, mentions
-from tvmlab.pipeline.schedule.loops import parallel
+from tvmlab.pipeline.packing import lanes_for
+from tvmlab.pipeline.schedule.loops import parallel, steps_by_one
+from tvmlab.pipeline.schedule.turning import turn_in_registers
 
 __all__ = ["turned_tiles"]
 
-_TILE = 16  # elements a side: each line of the cache that is touched is used up
+_TILE = 16  # elements or rows a side: each line of the cache, and of rows each page, that is touched is used up
+_STRIP = 64  # elements of a row that are read before the next rows: four lines of the cache
+_LEAST_SIDE = 4  # of a tile that is turned in registers
+_WORTH_A_THREAD = 1 << 16  # elements to move: a quarter of them an addition's time each
 
 
 def turned_tiles(schedule: Any, blocks: list[Block]) -> str | None:
@@ -30,31 +36,65 @@ def turned_tiles(schedule: Any, blocks: list[Block]) -> str | None:
     if written is None or read is None or len(schedule.get_loops(block.rv)) != len(block.spatial):
         return None
     said.append(_rows(schedule, block, written) if read == written else _tiles(schedule, block, read, written))
-    return f"{block.name}: {', '.join(said)}, parallel"
+    return f"{block.name}: {', '.join(said)}"
 
 
 def _rows(schedule: Any, block: Block, axis: int) -> str:
-    """Both sides are contiguous along one axis."""
+    """Both sides are contiguous along one axis; along the next, each has rows a page apart where the other has none."""
     loops = schedule.get_loops(block.rv)
     lanes = _divisor(extent_of(block.spatial[axis]) or 1, runtime.vector_bytes() // 4)
+    near, walked = _read_axis(block, but=axis), [*loops[:axis]]
+    if near is not None and near < axis - 1:
+        (near_outer, near_inner), (next_outer, next_inner) = (
+            schedule.split(loops[n], [None, _divisor(extent_of(block.spatial[n]) or 1, _TILE)])
+            for n in (near, axis - 1)
+        )
+        walked = [*(loop for n, loop in enumerate(walked) if n not in (near, axis - 1)), near_outer, next_outer]
+        schedule.reorder(*walked, next_inner, near_inner, *loops[axis:])
     if lanes > 1:
         schedule.vectorize(schedule.split(loops[axis], [None, lanes])[1])
-    parallel(schedule, block, loops[:axis])
-    return f"rows in vectors of {lanes}"
+    return ", ".join([f"rows in vectors of {lanes}", *_parallel(schedule, block, walked)])
 
 
 def _tiles(schedule: Any, block: Block, read: int, written: int) -> str:
     """One side is contiguous along one axis, the other along another."""
     loops = schedule.get_loops(block.rv)
     outer = [loop for i, loop in enumerate(loops) if i not in (read, written)]
+    side = _side(schedule, block, read, written)
+    if side:
+        strip = _divisor((extent_of(block.spatial[read]) or 1) // side, max(1, _STRIP // side))
+        read_outer, read_middle, read_inner = schedule.split(loops[read], [None, strip, side])
+        written_outer, written_inner = schedule.split(loops[written], [None, side])
+        schedule.reorder(*outer, read_outer, written_outer, read_middle, read_inner, written_inner)
+        turn_in_registers(schedule, read_inner)
+        said = f"tiles of {side} by {side} turned in registers"
+        return ", ".join([said, *_parallel(schedule, block, [*outer, read_outer, written_outer])])
     height, width = (_divisor(extent_of(block.spatial[axis]) or 1, _TILE) for axis in (read, written))
     read_outer, read_inner = schedule.split(loops[read], [None, height])
     written_outer, written_inner = schedule.split(loops[written], [None, width])
     schedule.reorder(*outer, read_outer, written_outer, read_inner, written_inner)
     if width > 1:
         schedule.vectorize(written_inner)
-    parallel(schedule, block, [*outer, read_outer, written_outer])
-    return f"tiles of {height} by {width}"
+    said = f"tiles of {height} by {width}"
+    return ", ".join([said, *_parallel(schedule, block, [*outer, read_outer, written_outer])])
+
+
+def _parallel(schedule: Any, block: Block, loops: list[Any]) -> list[str]:
+    """In parallel, if so many elements are moved that it takes longer than to wake a thread."""
+    return parallel(schedule, block, loops) if (block.iterations or 0) >= _WORTH_A_THREAD else []
+
+
+def _side(schedule: Any, block: Block, read: int, written: int) -> int:
+    """Of the square tiles that registers can turn: a vector, or half or a quarter of one; 0 if it is no plain copy."""
+    if len(block.loads) != 1 or type(schedule.get(block.rv).body.value).__name__ != "TensorLoad":
+        return 0
+    lanes = lanes_for(
+        math.gcd(*(extent_of(block.spatial[n]) or 1 for n in (read, written))), str(block.target.buffer.dtype)
+    )
+    unit = steps_by_one(block.loads[0], block.spatial[read].var) and steps_by_one(
+        block.target, block.spatial[written].var
+    )
+    return lanes if unit and lanes >= _LEAST_SIDE else 0
 
 
 def _turns(block: Block) -> bool:
@@ -132,14 +172,17 @@ def _last_wide(block: Block) -> int | None:
     return next((i for i in range(len(block.spatial) - 1, -1, -1) if extent_of(block.spatial[i]) != 1), None)
 
 
-def _read_axis(block: Block) -> int | None:
-    """The axis along which the largest load is contiguous."""
+def _read_axis(block: Block, but: int | None = None) -> int | None:
+    """The axis along which the largest load is contiguous; or the one that it walks along next, but for that axis."""
     moving = [load for load in block.loads if any(mentions(i, a.var) for i in load.indices for a in block.spatial)]
     if not moving:
         return None
-    last = max(moving, key=lambda load: len(load.indices)).indices[-1]
-    wide = [i for i, axis in enumerate(block.spatial) if extent_of(axis) != 1 and mentions(last, axis.var)]
-    return wide[-1] if wide else None
+    indices = max(moving, key=lambda load: len(load.indices)).indices
+    for index in indices[-1:] if but is None else reversed(indices):
+        wide = [i for i, a in enumerate(block.spatial) if i != but and extent_of(a) != 1 and mentions(index, a.var)]
+        if wide:
+            return wide[-1]
+    return None
 
 
 def _divisor(extent: int, most: int) -> int:
