@@ -68,6 +68,8 @@ def test_an_unknown_node_is_told_what_nodes_are_called():
         ({"inputs": [[], [2**40]]}, "there is no such node"),
         ({"external": 0}, "external=0 is no list of nodes"),
         ({"external": ["b"]}, "there is no node 'b' whose value could escape"),
+        ({"inputs": 5}, "inputs=5 is no list"),
+        ({"labels": 5}, "labels=5 is no list"),
         ({"labels": ["a", "a"]}, "two nodes are called 'a'"),
         ({"labels": [1, 2]}, "1 is no label"),
     ],

@@ -86,3 +86,13 @@ def test_a_name_near_that_of_a_shipped_network_is_suggested(tmp_path, monkeypatc
     (tmp_path / "lite_squeeznet.onnx").write_bytes(b"")
     with pytest.raises(LoadError, match=r"did you mean 'lite_squeeznet\.onnx'\?"):
         fusion.fuse_onnx("lite_squeeznt.onnx")
+
+
+@pytest.mark.parametrize(("name", "where"), [("NODE", "node 0"), ("Relu", "node 0"), ("VALUE", "inputs")])
+def test_names_that_are_no_text_are_refused(name, where):
+    model = parser.parse_model(MODEL)
+    model.graph.node[0].name = "NODE"
+    model.graph.input.append(helper.make_tensor_value_info("VALUE", 1, [2]))
+    with pytest.raises(LoadError, match="is no text in UTF-8") as refused:
+        read_onnx(model.SerializeToString().replace(name.encode(), b"\xff" * len(name)))
+    assert where in refused.value.where

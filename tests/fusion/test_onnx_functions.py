@@ -241,7 +241,13 @@ def test_a_group_with_a_hole_is_refused_with_the_node_in_the_hole():
 
 
 @pytest.mark.parametrize(
-    ("groups", "message"), [([[0], [0, 1]], "'r' is in 2 groups"), ([[0, 7]], "there is no node 7")]
+    ("groups", "message"),
+    [
+        ([[0], [0, 1]], "'r' is in 2 groups"),
+        ([[0, 7]], "there is no node 7"),
+        (["r"], "no list of groups"),
+        (5, "5 is no list of groups"),
+    ],
 )
 def test_groups_that_are_none_are_refused(groups, message):
     model = parsed("(float[2] x) => (float[2] y) { r = Relu(x) y = Exp(r) }")

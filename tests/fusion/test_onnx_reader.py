@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, parser
 
 from tvmlab import fusion
-from tvmlab.errors import GraphError, LoadError
+from tvmlab.errors import CallError, GraphError, LoadError
 from tvmlab.fusion import Edge, read_onnx
 
 SHARED = runpy.run_path(str(Path(__file__).parents[1] / "onnx_cases.py"))
@@ -225,3 +225,18 @@ def test_every_network_of_the_onnx_package_is_read():
         reading = read_onnx(f"light_{name}.onnx")
         assert len(reading.graph) == nodes
         assert all(reading.shapes.get(output) for node in reading.nodes for output in node.output[:1])
+
+
+def test_options_that_are_none_are_refused_and_a_limit_of_nothing_is_one():
+    model = parsed("(float[3] x) => (float[3] y) { a = Relu(x) y = Exp(a) }")
+    assert len(fusion.fuse_onnx(model).groups) == 1
+    assert len(fusion.fuse_onnx(model, max_depth=0).groups) == 2
+    with pytest.raises(CallError, match="engine='tvn' is not known"):
+        fusion.fuse_onnx(model, engine="tvn")
+    for change in ({"max_depth": 8}, {"kinds": {"a": "opaque"}}, {"templates": ["attention"]}):
+        with pytest.raises(CallError, match=f'{next(iter(change))} is for engine="python"'):
+            fusion.fuse_onnx(model, engine="none", **change)
+    assert len(fusion.fuse_onnx(model, engine="none").groups) == 2
+    assert fusion.fuse_onnx(model, templates="attention").headline == fusion.fuse_onnx(model).headline
+    with pytest.raises(GraphError, match="templates=5 is no list"):
+        fusion.fuse_onnx(model, templates=5)

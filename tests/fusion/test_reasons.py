@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 from tvmlab import fusion
 from tvmlab.errors import GraphError
-from tvmlab.fusion import Graph, read_onnx
+from tvmlab.fusion import Graph, Kind, read_onnx
 from tvmlab.fusion.partition import literally
 from tvmlab.fusion.reasons import removal
 from tvmlab.fusion.rule import Rule
@@ -157,3 +158,39 @@ def test_phases_that_are_left_out_are_left_out_of_the_literal_account_too():
         for phases in ((), (0,), (1,), (2,), (0, 1), (1, 2), (0, 2)):
             without = [f"phase{p}" for p in (0, 1, 2) if p not in phases]
             assert grouping.what_if(without=without).groups == literally(graph, phases=phases)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"max_depth": "8"}, "max_depth='8' is no whole number"),
+        ({"max_depth": 8.0}, "max_depth=8.0 is no whole number"),
+        ({"max_depth": True}, "max_depth=True is no whole number"),
+        ({"kinds": ["relu"]}, "kinds=\\['relu'\\] is no mapping"),
+        ({"without": 2}, "without=2 is no list of phases"),
+        ({"without": [["phase2"]]}, "is not known"),
+        ({"without": "phase9"}, "without='phase9' is not known"),
+    ],
+)
+def test_what_if_of_what_is_no_change_is_refused(options, complaint):
+    grouping = fusion.partition(Graph.from_kinds([4, 0], [[-1], [0]], labels=["conv", "relu"]))
+    with pytest.raises(GraphError, match=complaint):
+        grouping.what_if(**options)
+
+
+def test_one_phase_needs_no_list_and_a_number_may_be_numpys():
+    grouping = fusion.partition(Graph.from_kinds([4, 0, 2], [[-1], [0], [1]]))
+    assert grouping.what_if(without="phase0").groups == grouping.what_if(without=["phase0"]).groups == [[0], [1, 2]]
+    assert grouping.what_if(max_depth=np.int64(1)).groups == [[0], [1], [2]]
+    assert fusion.partition(grouping.graph, np.int32(1)).groups == [[0], [1], [2]]
+
+
+def test_a_group_is_asked_for_by_a_number_or_a_label_of_a_node():
+    grouping = fusion.partition(Graph.from_kinds([4, 0, 2], [[-1], [0], [1]], labels=["conv", "relu", "view"]))
+    assert grouping.group_of("conv") == [0, 1]
+    assert grouping.kind("relu") is Kind.OEF
+    assert grouping.together("conv", 1)
+    for ask in (grouping.group_of, grouping.kind, lambda node: grouping.together(0, node)):
+        for node in (-1, 3, "konv"):
+            with pytest.raises(GraphError, match="there is no node"):
+                ask(node)

@@ -102,6 +102,12 @@ GRAPHS = {
     "the limit counts inner groups": (
         [BCAST, OEF, ELEM, ELEM], [[-1], [-1], [0, 1], [1, 2]], 3, [[1], [0, 2, 3]],
     ),
+    "the limit counts the whole group of the post-dominator": (
+        [INJ, ELEM, BCAST], [[-1], [0], [1]], 2, [[0], [1, 2]],
+    ),
+    "an inner node counts once, by however many ways": (
+        [ELEM, BCAST, INJ, INJ], [[-1], [0], [0, 1], [0, 2]], 4, [[0, 1, 2, 3]],
+    ),
     "groups grow by whole groups": (
         [ELEM, ELEM, INJ, INJ], [[-1], [0, 0], [0, 1], [2]], 3, [[0, 1, 2], [3]],
     ),
@@ -141,6 +147,7 @@ CHANGES_OF_THE_TEXT = [
     ("for phase in phases:", "for phase in 0, 2:"),
     ("for phase in phases:", "for phase in 0, 1:"),
     ("count = groups.size[groups.find(parent)] + sum(", "count = sum("),
+    ("count = groups.size[groups.find(parent)] + sum(", "count = groups.size[parent] + sum("),
     ("groups.size[own] for own in (node, *inner)", "groups.size[own] for own in (node,)"),
     ("groups.size[own] for own in (node, *inner)", "groups.size[own] for own in inner"),
     ("groups.size[own] for own in (node, *inner)", "1 for own in (node, *inner)"),
@@ -199,6 +206,8 @@ CHANGES_OF_THE_QUICK_ONE = [
     ("if kind[sink] > sink_limit:", "if False:"),
     ("total = size[sink] + size[node]", "total = size[node]"),
     ("total = size[sink] + size[node]", "total = size[sink]"),
+    ("total = size[sink] + size[node]", "total = size[into] + size[node]"),
+    ("if seen[reader] == search or reader == into:", "if reader == into:"),
     ("total += size[reader]", "total += 1"),
     ("if total > max_depth:\n                    rule", "if total >= max_depth:\n                    rule"),
     ("if total > max_depth:\n                            rule", "if False:\n                            rule"),

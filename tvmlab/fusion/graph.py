@@ -159,6 +159,9 @@ class Graph(Explorable):
         GraphError
             A number is no kind, an input is not a node that comes before, or two nodes have one label.
         """
+        for what, several in {"kinds": kinds, "inputs": inputs, "labels": labels}.items():
+            if not isinstance(several, Iterable):
+                raise GraphError(f"{what}={several!r} is no list", mend=f"give {what} as a list, one for each node")
         given = list(kinds)
         codes = _codes(given)
         operands, names = list(inputs), tuple(labels)

@@ -12,15 +12,29 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tvmlab.errors import GraphError
 from tvmlab.fusion.graph import Graph, Kind
 from tvmlab.fusion.postdom import PostDominators
 from tvmlab.fusion.reasons import Change, Decision, decision_for, decision_of, explain
 from tvmlab.fusion.rule import Rule
 from tvmlab.records import Group, Partition
 
-__all__ = ["MAX_DEPTH", "Grouping", "Rule"]
+__all__ = ["MAX_DEPTH", "Grouping", "Rule", "checked_depth"]
 
 MAX_DEPTH = 256  # TVM's default
+
+
+def checked_depth(max_depth: object) -> int:
+    """A limit of the group size, if it is a whole number.
+
+    Raises
+    ------
+    GraphError
+        It is none.
+    """
+    if isinstance(max_depth, bool) or not isinstance(max_depth, int | np.integer):
+        raise GraphError(f"max_depth={max_depth!r} is no whole number", mend=f"TVM's default is {MAX_DEPTH}")
+    return int(max_depth)
 
 
 @contextlib.contextmanager
@@ -75,9 +89,9 @@ class Grouping:
         with _no_collection():
             return [nodes[start:end] for start, end in zip(starts, [*starts[1:], len(nodes)], strict=False)]
 
-    def together(self, a: int, b: int) -> bool:
-        """Whether two nodes are in one group."""
-        return bool(self.sinks[a] == self.sinks[b])
+    def together(self, a: int | str, b: int | str) -> bool:
+        """Whether two nodes, by number or label, are in one group."""
+        return bool(self.sinks[self.graph.index(a)] == self.sinks[self.graph.index(b)])
 
     def __len__(self) -> int:
         return len(np.unique(self.sinks))
@@ -85,13 +99,14 @@ class Grouping:
     def __repr__(self) -> str:
         return f"<Grouping: {len(self.graph)} nodes in {len(self)} groups>"
 
-    def kind(self, node: int) -> Kind:
+    def kind(self, node: int | str) -> Kind:
         """The kind of a node's group in the end."""
-        return Kind(self.group_kinds[self.sinks[node]])
+        return Kind(self.group_kinds[self.sinks[self.graph.index(node)]])
 
-    def group_of(self, node: int) -> list[int]:
+    def group_of(self, node: int | str) -> list[int]:
         """All nodes of a node's group, ascending."""
-        return self.groups[bisect.bisect_left(self.groups, self.sinks[node], key=lambda group: group[-1])]
+        sink = self.sinks[self.graph.index(node)]
+        return self.groups[bisect.bisect_left(self.groups, sink, key=lambda group: group[-1])]
 
     def why(self, a: int | str, b: int | str) -> str:
         """Why two nodes, by number or label, are or are not in one group, and what would change it."""
@@ -127,10 +142,16 @@ class Grouping:
         Raises
         ------
         GraphError
-            There is no such node, kind or phase.
+            There is no such node, kind or phase; `kinds` is no mapping, or `max_depth` no number.
         """
+        if not isinstance(kinds, Mapping | None):
+            raise GraphError(f"kinds={kinds!r} is no mapping", mend='give the kind of each node: {"relu1": "opaque"}')
+        if not isinstance(without, Iterable):
+            raise GraphError(f"without={without!r} is no list of phases", mend='such as without=["phase2"]')
         changed = {self.graph.index(node): Kind.of(kind) for node, kind in (kinds or {}).items()}
-        return self.changed(Change(changed, max_depth), without=(*self.without, *without))
+        depth = None if max_depth is None else checked_depth(max_depth)
+        phases = [without] if isinstance(without, str) else without
+        return self.changed(Change(changed, depth), without=(*self.without, *phases))
 
     def record(self, model: str, engine: str, level: str) -> Partition:
         """The partition as a record; nodes that compute nothing are left out, and so are groups of such nodes alone.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ __all__ = [
     "inner_graphs",
     "model_proto",
     "read_bytes",
+    "refuse_broken_names",
     "refuse_far_weights",
     "refuse_misspelt",
     "shipped_networks",
@@ -58,6 +59,7 @@ def model_proto(source: Any) -> ModelProto:
         raise LoadError(
             f"this is no ONNX model, or the beginning of one: it has {missing}", where, "download or export it again"
         )
+    refuse_broken_names(proto, where)
     refuse_far_weights(proto, where)
     return proto
 
@@ -140,6 +142,30 @@ def decoded(data: bytes, where: str) -> ModelProto:
             where,
             "download or export the model again; a file of another framework must be exported to ONNX first",
         ) from error
+
+
+def refuse_broken_names(proto: ModelProto, where: str) -> None:
+    """Refuse names that are no text: protobuf gives those as bytes.
+
+    Raises
+    ------
+    LoadError
+        Naming the node, or saying that it is an input, output or weight.
+    """
+    for graph in inner_graphs(proto.graph):
+        for position, node in enumerate(graph.node):
+            texts = (node.name, node.op_type, node.domain, *node.input, *node.output)
+            _refuse_bytes(texts, f"{where}, node {position} of graph {graph.name!r}")
+        named = (*graph.input, *graph.output, *graph.initializer)
+        _refuse_bytes((item.name for item in named), f"{where}, inputs, outputs and weights of graph {graph.name!r}")
+
+
+def _refuse_bytes(texts: Iterable[object], where: str) -> None:
+    broken = next((text for text in texts if isinstance(text, bytes)), None)
+    if broken is not None:
+        raise LoadError(
+            f"the name {broken!r} is no text in UTF-8", where, "download the model again, or export it with other names"
+        )
 
 
 def refuse_far_weights(proto: ModelProto, where: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ _FUNCTIONS_SINCE_IR = 8
 _LONGEST_NAME = 60
 
 
-def as_functions(source: Any, groups: Grouping | Partition | Iterable[Sequence[int]] | None = None) -> ModelProto:
+def as_functions(source: Any, groups: Grouping | Partition | Iterable[Iterable[int | str]] | None = None) -> ModelProto:
     """Write each group of nodes as a function of the model, and its graph as calls of them.
 
     Parameters
@@ -42,7 +42,8 @@ def as_functions(source: Any, groups: Grouping | Partition | Iterable[Sequence[i
     source : path, str, bytes, ModelProto or OnnxReading
         The model; it is not changed.
     groups : Grouping, Partition or lists of node numbers, optional
-        Groups of the model's own nodes, that is, on the level ``"onnx"``; numbers are those of `OnnxReading.nodes`.
+        Groups of the model's own nodes, that is, on the level ``"onnx"``; numbers are those of `OnnxReading.nodes`, and
+        labels do as well.
         A node in none of the lists is a group of its own.  Default: what `tvmlab.fusion.partition` says.
 
     Returns
@@ -90,7 +91,7 @@ class _Unit:
     outputs: tuple[str, ...]
 
 
-def _lists(reading: OnnxReading, given: Grouping | Partition | Iterable[Sequence[int]] | None) -> list[list[int]]:
+def _lists(reading: OnnxReading, given: Any) -> list[list[int]]:
     """The groups, each ascending, of all nodes."""
     if isinstance(given, Partition):
         if given.level != "onnx" or not isinstance(given.grouping, Grouping):
@@ -105,12 +106,13 @@ def _lists(reading: OnnxReading, given: Grouping | Partition | Iterable[Sequence
         if given.graph.labels != reading.graph.labels:
             raise GraphError("the groups are of another model", mend="read this model, and partition its graph")
         return given.groups
-    lists = [sorted(group) for group in given if len(group)]
+    groups = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
+    if groups is None or any(isinstance(group, str) or not isinstance(group, Iterable) for group in groups):
+        raise GraphError(f"{given!r} is no list of groups", mend="give a list of lists of nodes, such as [[0, 1], [2]]")
+    lists = [group for group in (sorted(map(reading.graph.index, group)) for group in groups) if group]
     counted = Counter(node for group in lists for node in group)
     count = len(reading.nodes)
     for node, times in counted.items():
-        if not 0 <= node < count:
-            raise GraphError(f"there is no node {node}", mend=f"the model has {count} nodes that are no leaves")
         if times > 1:
             raise GraphError(
                 f"node {reading.graph.label(node)!r} is in {times} groups", mend="a node can be in one group alone"

@@ -20,6 +20,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from tvmlab.errors import CallError
 from tvmlab.fusion.graph import Graph, Kind
 from tvmlab.fusion.grouping import MAX_DEPTH, Grouping
 from tvmlab.fusion.kinds import STANDARD, Shape, Use, kind_of
@@ -147,7 +148,8 @@ def _graph(
     outputs = view.output_names
     external = [at for at, node in enumerate(nodes) if any(name in outputs for name in node.output if name)]
     graph = Graph.of_edges(bytes(codes), producers, places, consumers, operands, external, labels)
-    aliases = {name: at for name, (at, _) in makers.items() if name not in labels}
+    taken = set(labels)
+    aliases = {name: at for name, (at, _) in makers.items() if name not in taken}
     graph = dataclasses.replace(graph, aliases=aliases)
     for name, kind in kinds.items():
         codes[graph.index(name)] = Kind.of(kind)
@@ -217,7 +219,18 @@ def fuse_onnx(
     Raises
     ------
     LoadError, GraphError
+    CallError
+        The engine is unknown, or the changes are not for it.
     """
+    if engine not in ("python", "none"):
+        raise CallError(f"engine={engine!r} is not known", mend="take one of 'python', 'none'")
+    asked = {"kinds": kinds or None, "max_depth": max_depth, "without": without or None}
+    changes: dict[str, Any] = {what: given for what, given in asked.items() if given is not None}
+    if engine == "none" and (changes or templates):
+        raise CallError(
+            f'{", ".join([*changes, *(["templates"] if templates else [])])} is for engine="python"',
+            mend="leave it out, or take that engine",
+        )
     reading = read_onnx(source, kinds=table)
     if name is None:
         name = Path(source).stem if isinstance(source, str | os.PathLike) else reading.model.graph.name or "model"
@@ -226,8 +239,8 @@ def fuse_onnx(
         from tvmlab.fusion.templates import impose, match_templates  # they read what is read here
 
         grouping = impose(reading.graph, match_templates(reading, templates))
-    if kinds or max_depth or without:
-        grouping = grouping.what_if(kinds=kinds, max_depth=max_depth, without=without)
+    if changes:
+        grouping = grouping.what_if(**changes)
     return grouping.record(name, engine, "onnx")
 
 

@@ -125,7 +125,7 @@ from collections.abc import Iterable
 
 from tvmlab.errors import GraphError
 from tvmlab.fusion.graph import Graph, Kind
-from tvmlab.fusion.grouping import MAX_DEPTH, Grouping
+from tvmlab.fusion.grouping import MAX_DEPTH, Grouping, checked_depth
 from tvmlab.fusion.quick import group_quickly
 
 __all__ = ["literally", "partition"]
@@ -156,9 +156,7 @@ def partition(graph: Graph, max_depth: int = MAX_DEPTH) -> Grouping:
         raise GraphError(
             f"a {type(graph).__name__} is no graph", mend="make one: fusion.Graph.from_kinds(kinds, inputs, external)"
         )
-    if not isinstance(max_depth, int):
-        raise GraphError(f"max_depth={max_depth!r} is no whole number", mend=f"TVM's default is {MAX_DEPTH}")
-    return group_quickly(graph, max_depth)
+    return group_quickly(graph, checked_depth(max_depth))
 
 
 def literally(graph: Graph, max_depth: int = MAX_DEPTH, phases: Iterable[int] = (0, 1, 2)) -> list[list[int]]:

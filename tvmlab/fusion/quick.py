@@ -56,7 +56,7 @@ def group_quickly(graph: Graph, max_depth: int, without: tuple[str, ...] = ()) -
     GraphError
         There is no such phase.
     """
-    unknown = sorted({*without} - {*PHASES})
+    unknown = [phase for phase in without if phase not in PHASES]
     if unknown:
         raise GraphError(f"without={unknown[0]!r} is not known", mend=f"what can be left out is {', '.join(PHASES)}")
     end = len(graph)

@@ -298,7 +298,7 @@ def match_templates(reading: OnnxReading, templates: Iterable[Template | str]) -
     reading : OnnxReading
         See `tvmlab.fusion.read_onnx`.
     templates : iterable of Template or str
-        A name is that of one that is shipped: see `tvmlab.fusion.template_gallery`.
+        A name is that of one that is shipped: see `tvmlab.fusion.template_gallery`.  One alone needs no list.
 
     Returns
     -------
@@ -310,6 +310,10 @@ def match_templates(reading: OnnxReading, templates: Iterable[Template | str]) -
     GraphError
         No template of that name is shipped.
     """
+    if isinstance(templates, str | Template):
+        templates = [templates]
+    if not isinstance(templates, Iterable):
+        raise GraphError(f"templates={templates!r} is no list of templates", mend='such as templates=["conv_bn_relu"]')
     finder = _Finder(reading)
     for given in templates:
         pattern = template_named(given)
