@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvmlab import records
+from tvmlab.errors import CallError
 from tvmlab.records import OutputError, Side, Timing, Verification, plain, quantile
 
 
@@ -68,3 +69,11 @@ def test_a_record_without_a_picture_shows_its_headline():
 
     assert Plain()._repr_mimebundle_() == {"text/plain": "nothing to see"}
     assert repr(Plain()) == "<Plain: nothing to see>"
+
+
+@pytest.mark.parametrize("other", [3, None, "relax"])
+def test_a_partition_differs_only_from_a_partition(other):
+    part = records.Partition("net", "python", "onnx", (), 0, 0)
+    assert part.diff(part).ok
+    with pytest.raises(CallError, match=f"a {type(other).__name__} is no partition"):
+        part.diff(other)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from tvmlab.errors import CallError
 from tvmlab.matching import match_lines, without_boilerplate
 
 Bundle = dict[str, Any]
@@ -218,7 +219,15 @@ class Partition(Explorable):
         return changed
 
     def diff(self, other: Partition) -> PartitionDiff:
-        """What another partition does differently."""
+        """What another partition does differently.
+
+        Raises
+        ------
+        CallError
+            `other` is none.
+        """
+        if not isinstance(other, Partition):
+            raise CallError(f"a {type(other).__name__} is no partition", mend="give another result of tl.fuse")
         old, new = (dict.fromkeys(group.nodes for group in part.groups) for part in (self, other))
         return PartitionDiff(
             model=self.model,
