@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tvmlab import pipeline
-from tvmlab.fusion import Graph, fuse_onnx, partition, read_onnx
+from tvmlab.fusion import Graph, Kind, fuse_onnx, partition, read_onnx
 from tvmlab.pipeline import stages
 from tvmlab.pipeline.grouping import groups_of
-from tvmlab.show import graphs, node_words, scene_svg
+from tvmlab.show import graphs, node_words, palette, scene_svg
 from tvmlab.show.trees import tree_scene
 
 NETWORKS = sorted((Path(onnx.__file__).parent / "backend/test/data/light").glob("light_*.onnx"))
@@ -169,3 +169,10 @@ def test_a_graph_draws_itself(page):
     shown = page(graph._repr_mimebundle_()["text/html"])
     assert shown.images[0]["alt"] == "Graph of 2 nodes, 1 edges"
     assert graph.to_dict()["edges"] == [[0, 0, 1, 0]]
+
+
+def test_every_kind_has_a_letter_of_its_own_and_the_colour_of_its_name():
+    assert list(scene_svg.LETTERS) == [kind.name for kind in Kind]
+    assert len(set(scene_svg.LETTERS.values())) == len(Kind)
+    for kind in Kind:
+        assert scene_svg.colour_of(kind.name) == palette.kind_colour(kind.title)

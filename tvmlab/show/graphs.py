@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tvmlab.fusion import Graph, Grouping
 from tvmlab.records import Partition
 from tvmlab.show.layouts import Layout, Line, Point, layered
 from tvmlab.show.node_words import tile_text, tile_width, what
 from tvmlab.show.repeats import Block, blocks
 from tvmlab.show.text import operation, size
+
+if TYPE_CHECKING:
+    from tvmlab.fusion import Graph, Grouping
 
 __all__ = [
     "DIGIT",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import TYPE_CHECKING
 
-from tvmlab.fusion import Graph, Grouping
-from tvmlab.fusion.reasons import decision_at, verdict
-from tvmlab.fusion.replay import Turn
 from tvmlab.show.text import short, size
+
+if TYPE_CHECKING:
+    from tvmlab.fusion import Graph, Grouping
+    from tvmlab.fusion.replay import Turn
 
 __all__ = ["LONGEST", "STRIP", "elided", "text_width", "tile_text", "tile_width", "title_of", "told", "what"]
 
@@ -69,4 +71,6 @@ def title_of(graph: Graph, node: int) -> str:
 
 def told(grouping: Grouping, turn: Turn) -> str:
     """The verdict of a turn."""
+    from tvmlab.fusion.reasons import decision_at, verdict
+
     return short(verdict(grouping, decision_at(grouping, turn.phase, turn.node)), 1500)

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tvmlab.fusion import Graph, Kind
-from tvmlab.fusion.postdom import PostDominators, post_dominators
+if TYPE_CHECKING:
+    from tvmlab.fusion.postdom import PostDominators
+
 
 __all__ = ["Block", "blocks"]
 
@@ -77,6 +79,9 @@ def blocks(alike: Sequence[Hashable], edges: Sequence[tuple[int, int]], outputs:
 
 def _cuts(count: int, edges: Sequence[tuple[int, int]], outputs: Sequence[int]) -> tuple[list[int], PostDominators]:
     """The longest way down the tree of post-dominators from a vertex that reads none."""
+    from tvmlab.fusion import Graph, Kind
+    from tvmlab.fusion.postdom import post_dominators
+
     unique = sorted(dict.fromkeys(edges), key=lambda edge: edge[::-1])
     producers, consumers = (np.array(column, np.int32) for column in zip(*unique, strict=True))
     zeros = np.zeros_like(producers)

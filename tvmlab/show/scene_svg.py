@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tvmlab.fusion import Kind
 from tvmlab.show import palette
 from tvmlab.show.graphs import DIGIT, TILE, Box, Scene, Tile
 from tvmlab.show.html import escape
@@ -18,6 +17,7 @@ __all__ = ["FONT", "LETTERS", "TINTS", "colour_of", "curve", "facts", "svg"]
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
 LETTERS = {"ELEM": "E", "BCAST": "B", "INJ": "I", "REDUCE": "R", "OEF": "O", "TUPLE": "T", "OPAQUE": "X"}
 TINTS = (palette.SIDES[0], palette.SIDES[3], palette.SIDES[2], palette.SIDES[4], palette.SIDES[1], palette.SIDES[5])
+_TITLES = dict(zip(LETTERS, palette.KINDS, strict=True))
 
 # Colour, more of its style, and how wide the head is, of each sort of arrow.
 _STROKES = {
@@ -57,7 +57,7 @@ def tint(number: int | None) -> str:
 
 
 def colour_of(kind: str) -> str:
-    return palette.kind_colour(Kind[kind].title)
+    return palette.kind_colour(_TITLES[kind])
 
 
 def svg(
@@ -150,7 +150,7 @@ def _tile(tile: Tile, title: str) -> str:
 
 
 def _legend(kinds: Iterable[str], y: float) -> Iterator[str]:
-    order = [kind.name for kind in Kind if kind.name in set(kinds)]
+    order = [kind for kind in LETTERS if kind in set(kinds)]
     for at, kind in enumerate(order):
         x, down = 10 + 118 * (at % 4), y + 20 * (at // 4)
         ink = colour_of(kind)

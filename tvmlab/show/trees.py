@@ -5,10 +5,14 @@ A line of the tree is a decision: either the two were merged, or a rule forbade 
 
 from __future__ import annotations
 
-from tvmlab.fusion import Grouping
+from typing import TYPE_CHECKING
+
 from tvmlab.show.graphs import TILE, Arrow, Box, Scene, Tile
 from tvmlab.show.layouts import Line, layered
 from tvmlab.show.node_words import tile_text, tile_width
+
+if TYPE_CHECKING:
+    from tvmlab.fusion import Grouping
 
 __all__ = ["tree_scene"]
 
