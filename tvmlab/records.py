@@ -1141,6 +1141,24 @@ class GroupMismatch(Mismatch):
     edge: tuple[int, int] | None = None
 
 
+@dataclass(frozen=True)
+class ParentMismatch(Mismatch):
+    """The first node whose parent in a tree over a graph is another.
+
+    Parameters
+    ----------
+    graph : tvmlab.fusion.Graph
+    node : int
+    got, expected : int or None
+        The parents; that of the answer may be no node at all.
+    """
+
+    graph: Any = None
+    node: int = 0
+    got: Any = None
+    expected: int | None = None
+
+
 @dataclass(frozen=True, repr=False)
 class Exercise(Record):
     """Something to be solved in one cell.

@@ -10,6 +10,7 @@ import pytest
 from tvmlab import course, fusion
 from tvmlab.course.grouping import groups_as_tvm, random_graphs
 from tvmlab.course.naive_groups import naive_groups
+from tvmlab.course.trees import by_brute_force
 
 TEACHER = Path(__file__).resolve().parents[2] / "teacher"
 EXERCISES = [exercise.id for exercise in course.all_exercises()]
@@ -67,3 +68,9 @@ def test_the_naive_fuser_differs_from_tvm_on_the_first_few_random_graphs():
     graphs = list(random_graphs(random, 200, 8))[:10]
     different = [sorted(map(sorted, naive_groups(g))) != sorted(fusion.partition(g).groups) for g in graphs]
     assert sum(different) > 5
+
+
+def test_parents_by_brute_force_are_those_of_the_fuser():
+    for graph in random_graphs(course.judging.generator(b"", "parents"), 200, 16):
+        parents = fusion.postdom.post_dominators(graph).parent
+        assert by_brute_force(graph) == [None if p == len(graph) else p for p in parents]

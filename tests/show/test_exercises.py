@@ -15,6 +15,7 @@ from tvmlab.records import (
     GroupMismatch,
     Hints,
     Mismatch,
+    ParentMismatch,
     Property,
     PropertyResult,
     Standing,
@@ -139,3 +140,15 @@ def test_the_map_has_every_lesson_and_state(draw):
         assert text in plain
     assert "04_x: 1 of 2" in page.text
     assert "/home/me/.tvmlab_progress.jsonl" in page.text
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "arrows"), [(1, 3, (1, 1)), (None, 3, (0, 1)), ("x", None, (0, 0)), (7, 3, (0, 1))]
+)
+def test_the_wrong_parent_and_the_right_one_are_drawn(draw, got, expected, arrows):
+    graph = Graph.from_kinds([0] * 4, [[-1], [0], [0], [1, 2]], [3])
+    page, plain = draw(verdict(ParentMismatch("it is 3", "", "a way avoids 1", graph, 0, got, expected)))
+    drawn = svg(page)
+    assert (drawn.count('class="refused"'), drawn.count('class="merged"')) == arrows
+    assert "a way avoids 1" in plain
+    assert "A graph of 4 nodes. it is 3." in page.images[0]["alt"]

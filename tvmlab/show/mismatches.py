@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tvmlab.records import ElementMismatch, GroupMismatch, Mismatch
+from tvmlab.records import ElementMismatch, GroupMismatch, Mismatch, ParentMismatch
 from tvmlab.show import graphs, node_words, palette, scene_svg
 from tvmlab.show.html import Html, image, join, mono, muted, scroll, sentence
 
@@ -17,6 +17,7 @@ __all__ = ["drawn", "plain"]
 _WINDOW = 8  # rows and columns of an array that are shown
 _CELL, _ROW = 74, 24
 _GAP, _TOP = 44, 40
+_BEND = 22.0  # pixels
 
 
 def drawn(mismatch: Mismatch) -> Html:
@@ -28,6 +29,8 @@ def drawn(mismatch: Mismatch) -> Html:
         parts.append(_elements(mismatch))
     elif isinstance(mismatch, GroupMismatch):
         parts.append(_groups(mismatch))
+    elif isinstance(mismatch, ParentMismatch):
+        parts.append(_parents(mismatch))
     if mismatch.mend:
         parts.append(sentence(mismatch.mend))
     return join(parts)
@@ -56,6 +59,31 @@ def _groups(mismatch: GroupMismatch) -> Html:
     data, width, _ = scene_svg.svg(parts, titles, {graph.kind(node).name for node in range(len(graph))})
     yours, right = _told(mismatch)
     return scroll(image(data, f"A graph of {len(graph)} nodes. {yours}. {right}.", width), height="40em")
+
+
+def _parents(mismatch: ParentMismatch) -> Html:
+    """The graph, with an arrow from the node to the parent that is given, and one to the right one."""
+    graph = mismatch.graph
+    scene = graphs.nodes_scene(graph, [[node] for node in range(len(graph))], folded=False)
+    tiles = {tile.node: tile for tile in scene.tiles}
+    start = tiles[mismatch.node]
+    ends = ((mismatch.got, "refused", scene.width), (mismatch.expected, "merged", scene.width + _BEND))
+    arrows = tuple(
+        graphs.Arrow(start.node, end, _around(start, tiles[end], bend), state=state)
+        for end, state, bend in ends
+        if end in tiles
+    )
+    scene = dataclasses.replace(scene, arrows=(*scene.arrows, *arrows), width=scene.width + 2 * _BEND)
+    titles = {node: node_words.title_of(graph, node) for node in tiles}
+    parts = [(f"node {start.node}: yours red and dashed, the right one green", scene)]
+    data, width, _ = scene_svg.svg(parts, titles, {graph.kind(node).name for node in tiles})
+    return scroll(image(data, f"A graph of {len(graph)} nodes. {mismatch.what}.", width), height="40em")
+
+
+def _around(start: graphs.Tile, end: graphs.Tile, bend: float) -> tuple[tuple[float, float], ...]:
+    """From the right side of a tile, past all that is between, to that of another."""
+    edges = (start.x + start.width / 2, end.x + end.width / 2)
+    return ((edges[0], start.y), (bend, (start.y + end.y) / 2), (edges[1], end.y))
 
 
 def _marked(scene: graphs.Scene, mismatch: GroupMismatch) -> graphs.Scene:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from tvmlab.course.exercises import ex04a, ex08f
+from tvmlab.course.exercises import ex01a, ex01b, ex01c, ex02c, ex04a, ex08b, ex08f
 
-SHIPPED = (ex04a.EXERCISE, ex08f.EXERCISE)
+SHIPPED = (
+    ex01a.EXERCISE,
+    ex01b.EXERCISE,
+    ex01c.EXERCISE,
+    ex02c.EXERCISE,
+    ex04a.EXERCISE,
+    ex08b.EXERCISE,
+    ex08f.EXERCISE,
+)
 
 __all__ = ["SHIPPED"]
