@@ -70,6 +70,11 @@ def test_models_complete(notebook, api, complete):
     assert complete("%tvm_verify --seed 1 o") == ["other"]
 
 
+def test_exercises_complete(complete):
+    assert complete("%tvm_hint 08") == ["08b", "08f"]
+    assert complete("%%tvm_exercise 02") == ["02c"]
+
+
 def test_files_complete_where_a_file_is_meant(complete, tmp_path):
     (tmp_path / "light.onnx").write_bytes(b"")
     assert "light.onnx" in complete("%tvm_load lig")

@@ -1,4 +1,4 @@
-"""Completion of a magic's options, their values, and models."""
+"""Completion of a magic's options, their values, models and exercises."""
 
 from __future__ import annotations
 
@@ -66,4 +66,8 @@ def _expected(parser: ArgumentParser, before: Iterable[str]) -> Action | None:
 def _values(face: Tvmlab, action: Action | None) -> Iterable[str]:
     if action is None:
         return ()
+    if action.dest == "exercise":
+        from tvmlab import course
+
+        return [exercise.id for exercise in course.all_exercises()]
     return face.models if action.dest == "model" else action.choices or ()
