@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import os
@@ -28,6 +29,7 @@ class Server:
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Executable] = OrderedDict()
         self._next: Fork | None = None
+        self._ending: list[Fork] = []
 
     def answer(self, message: _Message) -> _Message:
         """Answer one message of the parent's."""
@@ -46,6 +48,7 @@ class Server:
             self.prepare()
             assert self._next is not None
             fork, self._next = self._next, None
+            self._ending.append(fork)
             return fork.run(message)
         except TvmlabError as error:
             return _told(error)
@@ -54,6 +57,7 @@ class Server:
         """Fork for the next call before it comes: that is most of what a call costs."""
         if self._next is None and self._kept and hasattr(os, "fork"):
             self._next = Fork(self._kept)
+        self._ending = [fork for fork in self._ending if not fork.is_gone()]
 
     def _compile(self, message: _Message) -> _Message:
         if self._next is not None:  # it does not know the new module
@@ -129,13 +133,18 @@ class Fork:
             os.kill(self._process, signal.SIGKILL)
         with os.fdopen(self._said, encoding="utf-8") as said:
             text = said.read()
+        if ready and text:  # what has answered is not waited for: its end takes longer than most calls
+            answer: _Message = json.loads(text)
+            return answer
         status = os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
+        self._process = 0
         if not ready:
             return {"late": message["seconds"]}
-        if not text:
-            return {"died": signal.Signals(-status).name if status < 0 else f"exit code {status}"}
-        answer: _Message = json.loads(text)
-        return answer
+        return {"died": signal.Signals(-status).name if status < 0 else f"exit code {status}"}
+
+    def is_gone(self) -> bool:
+        """Whether it has ended, and the system has forgotten it."""
+        return self._process == 0 or os.waitpid(self._process, os.WNOHANG)[0] == self._process
 
     def end(self) -> None:
         """End it without a call."""
@@ -145,6 +154,7 @@ class Fork:
 
 
 def _serve_one(kept: Mapping[str, Executable], call: int, said: int) -> None:
+    gc.disable()  # it would touch every object, and so copy every page of the process that made this one
     with os.fdopen(call, encoding="utf-8") as waiting:
         text = waiting.read()
     if not text:

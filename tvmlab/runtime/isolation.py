@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from typing import Any
 
 from tvmlab import errors
 from tvmlab.diagnosis import mend_of
-from tvmlab.errors import CallError, PipelineError, TvmlabError
+from tvmlab.errors import BackendError, CallError, PipelineError, TvmlabError
 from tvmlab.runtime import wire
 from tvmlab.runtime.children import Child, ChildLost
 from tvmlab.runtime.proofs import doubts
@@ -140,7 +141,15 @@ class _Warm:
         inside = memory if os.access(memory, os.W_OK) else None
         self._folder = tempfile.TemporaryDirectory(prefix="tvmlab-", dir=inside, ignore_cleanup_errors=True)
         self._child = Child("tvmlab.runtime.isolated", _ONE_THREAD)
-        self._ask({}, _SECONDS_TO_START)
+        try:
+            self._child.ask({}, _SECONDS_TO_START)
+        except ChildLost as lost:
+            self._folder.cleanup()
+            raise BackendError(
+                f"the child process of safe mode did not start: {lost}",
+                sys.executable,
+                "%tvm_doctor looks for the cause",
+            ) from lost
 
     def run(self, key: str, text: str, arrays: tuple[Any, ...], function: str) -> Any:
         given, made = (Path(self._folder.name) / name for name in ("given", "made"))
