@@ -66,6 +66,57 @@ def test_packed_convolutions_say_their_tile(check):
     assert "pad_temp: inlined" in said
 
 
+@QUICK
+@given(
+    channels=st.sampled_from([1, 3, 8]),
+    outputs=st.sampled_from([8, 16, 32]),
+    size=st.sampled_from([(9, 14), (16, 16), (21, 12)]),
+    batch=st.sampled_from([1, 2, "n"]),
+    groups=st.booleans(),
+    tail=st.sampled_from(["relu", "tanh", None]),
+    dtype=st.sampled_from(["float32", "float64"]),
+)
+def test_a_strided_convolution_of_few_channels_pads_row_by_row(
+    check, channels, outputs, size, batch, groups, tail, dtype
+):
+    groups = channels if groups and outputs % channels == 0 else 1
+    kernel = weights(outputs, channels // groups, 3, dtype)
+
+    def block(x):
+        y = relax.op.nn.conv2d(x, kernel, strides=2, padding=(1, 1, 0, 1), groups=groups)
+        if tail is None:
+            return y
+        return relax.op.nn.relu(y) if tail == "relu" else relax.op.tanh(y)
+
+    array = RANDOM.standard_normal((3 if batch == "n" else batch, channels, *size)).astype(dtype)
+    said = check(block, {"x": f"{dtype}[{batch}, {channels}, {size[0]}, {size[1]}]"}, [array])
+    assert groups > 1 or "pad_temp: row by row" in said
+
+
+def test_padding_row_by_row_in_blocks_of_channels(check):
+    first, second = weights(16, 3, 1, "float32"), weights(16, 16, 3, "float32")
+
+    def block(x):
+        y = relax.op.nn.relu(relax.op.nn.conv2d(x, first))
+        return relax.op.nn.relu(relax.op.nn.conv2d(y, second, strides=2, padding=1))
+
+    x = RANDOM.standard_normal((2, 3, 14, 14)).astype("f4")
+    assert "pad_temp: row by row" in check(block, {"x": "float32[2, 3, 14, 14]"}, [x])
+
+
+@pytest.mark.parametrize(("channels", "stride"), [(3, 1), (64, 2)])
+def test_padding_that_would_be_done_thrice_or_for_many_weights_stays_apart(check, channels, stride):
+    w = weights(64, channels, 3, "float32")
+
+    def block(x):
+        return relax.op.nn.relu(relax.op.nn.conv2d(x, w, strides=stride, padding=1))
+
+    x = RANDOM.standard_normal((1, channels, 28, 28)).astype("f4")
+    said = check(block, {"x": f"float32[1, {channels}, 28, 28]"}, [x])
+    assert "tile of" in said
+    assert "row by row" not in said
+
+
 def test_a_symbolic_batch(check):
     block = two_convolutions(16, 16, 3, 1, 1, "float32")
     for batch in (1, 3):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from tvmlab import runtime
 from tvmlab.pipeline.kernel import Block, extent_of
@@ -12,6 +15,7 @@ from tvmlab.pipeline.schedule.loops import spatial_and_reductions
 __all__ = ["packed_convolution"]
 
 _WIDE = 64  # bytes: such a machine has 32 registers, others 16
+_NEAR = 16 << 10  # bytes: half of a small first level
 _SPATIAL = 5  # image, block of channels, row, column, channel of the block
 
 
@@ -22,8 +26,14 @@ def packed_convolution(schedule: Any, blocks: list[Block]) -> str | None:
         return None
     position = blocks.index(convolution)
     before, after = blocks[:position], blocks[position + 1 :]
-    said = [_before(schedule, block) for block in before]
-    said.append(_tile(schedule, convolution, after))
+    padding = before[0] if len(before) == 1 and _row_by_row(schedule, before[0], convolution) else None
+    said = [_before(schedule, block) for block in before if block is not padding]
+    said.append(_tile(schedule, convolution, after, by_rows=padding is not None))
+    if padding is not None:
+        schedule.compute_at(padding.rv, schedule.get_loops(convolution.rv)[0])
+        if len(padding.spatial) == _SPATIAL:
+            schedule.vectorize(schedule.get_loops(padding.rv)[-1])
+        said.append(f"{padding.name}: row by row")
     return "; ".join(said)
 
 
@@ -35,11 +45,31 @@ def _before(schedule: Any, block: Block) -> str:
     return spatial_and_reductions(schedule, [block]) or ""
 
 
+def _row_by_row(schedule: Any, block: Block, convolution: Block) -> bool:
+    """Whether a padding is best computed for each row of the output, by the convolution's own threads.
+
+    Threads are then woken once.  But an input row is padded for each window that it is in, which may be twice at most;
+    and a row of all channels is computed before the next one, so its inputs and all weights should stay near.
+    """
+    channels, padded, *others = (extent_of(axis) or 0 for axis in block.spatial[1:])
+    window = [extent_of(axis) or 0 for axis in convolution.reduction]
+    if block.calls or len(others) < _SPATIAL - 4 or not _conditional(schedule, block):
+        return False
+    rows, outputs = (extent_of(convolution.spatial[n]) or 0 for n in (2, 1))
+    lanes = extent_of(convolution.spatial[4]) or 0
+    near = channels * window[1] * math.prod(others) + outputs * lanes * math.prod(window)
+    return window[1] * rows < 2 * padded and near * _item_bytes(block) <= _NEAR
+
+
+def _item_bytes(block: Block) -> int:
+    return np.dtype(str(block.target.buffer.dtype)).itemsize
+
+
 def _conditional(schedule: Any, block: Block) -> bool:
     return type(schedule.get(block.rv).body.value).__name__ != "TensorLoad"
 
 
-def _tile(schedule: Any, block: Block, after: list[Block]) -> str:
+def _tile(schedule: Any, block: Block, after: list[Block], by_rows: bool) -> str:
     loops = schedule.get_loops(block.rv)
     image, channels, row, column, lane = loops[:_SPATIAL]
     window = loops[_SPATIAL:]
@@ -47,7 +77,8 @@ def _tile(schedule: Any, block: Block, after: list[Block]) -> str:
     columns, vectors = _shape(extent_of(block.spatial[3]) or 1, extent_of(block.spatial[1]) or 1, plain)
     outer_channels, inner_channels = schedule.split(channels, [None, vectors])
     outer_column, inner_column = schedule.split(column, [None, columns])
-    schedule.reorder(image, outer_channels, row, outer_column, *window, inner_column, inner_channels, lane)
+    tasks = (image, row, outer_channels) if by_rows else (image, outer_channels, row)
+    schedule.reorder(*tasks, outer_column, *window, inner_column, inner_channels, lane)
     if len(after) == 1:
         schedule.reverse_compute_at(after[0].rv, outer_column)
         *unrolled, vector = schedule.get_loops(after[0].rv)[4:]
@@ -63,7 +94,7 @@ def _tile(schedule: Any, block: Block, after: list[Block]) -> str:
     schedule.vectorize(lane)
     schedule.unroll(inner_channels)
     schedule.unroll(inner_column)
-    schedule.parallel(schedule.fuse(image, outer_channels, row))
+    schedule.parallel(schedule.fuse(*tasks[:2] if by_rows else tasks))
     schedule.decompose_reduction(block.rv, window[0])
     return f"{block.name}: tile of {columns} columns and {vectors} vectors of channels, parallel"
 
