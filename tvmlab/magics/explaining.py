@@ -45,6 +45,8 @@ def _with_explanation(error: BaseException, lines: list[str]) -> list[str]:
     ours = isinstance(error, TvmlabError)
     if "tvm" not in sys.modules and not ours:
         return lines
+    if ours and error.__cause__ is None:  # nobody but tvmlab spoke, and has said it all
+        return lines
     from tvmlab.diagnosis import diagnose  # loading the extension imports as little as can be
 
     found = diagnose(error)
