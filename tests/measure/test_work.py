@@ -9,7 +9,6 @@ import pytest
 from tvm import relax, te, tirx, topi
 from tvm.tirx import PrimFunc
 
-
 from tvmlab import pipeline
 from tvmlab.measure.accesses import Unknown, read_accesses
 from tvmlab.measure.work import FUNCTION_WEIGHT, count_work, elements, sizes_of

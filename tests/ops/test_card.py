@@ -16,6 +16,7 @@ KINDS = {
     "pad": "kInjective",
     "split": "kInjective",
     "sum": "kCommReduce",
+    "rms_norm": "kOutEWiseFusable",
     "softmax": "kOutEWiseFusable",
     "matmul": "kOutEWiseFusable",
     "depthwise_conv": "kOutEWiseFusable",

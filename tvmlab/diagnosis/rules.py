@@ -260,7 +260,7 @@ TABLE: tuple[Rule, ...] = (
         r"(?:field|attribute) '(\w+)':\s+expected ([\w.]+), got ([\w.]+)",
         "the attribute {0} is a {1}, and was given a {2}",
         "give a {1}, or declare another type",
-        "class Attrs:\n    {0}: {2}",
+        "tl.ops.lab.my_op(x, {0}={1}(…))",
     ),
     Rule(
         "E20",
