@@ -56,6 +56,7 @@ def api(monkeypatch):
     pipeline.Model = Model
     monkeypatch.setitem(sys.modules, "tvm", ModuleType("tvm"))
     monkeypatch.setitem(sys.modules, "tvmlab.pipeline", pipeline)
+    monkeypatch.delitem(sys.modules, "tvmlab.ops", raising=False)  # another test's, which knows the true TVM
     monkeypatch.setitem(sys.modules, "tvmlab.api", api)
     return api
 

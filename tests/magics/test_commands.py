@@ -119,7 +119,7 @@ def test_var_keeps_the_record(net, option):
 
 
 @pytest.fixture
-def explored(api, monkeypatch):
+def explored(net, api, monkeypatch):
     """Records of the api have an explorer."""
     kind = type(api.diff())
     monkeypatch.setattr(kind, "explore", lambda record: f"explorer of {record.what}", raising=False)
