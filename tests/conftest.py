@@ -7,8 +7,12 @@ import sys
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import settings
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
+
+settings.register_profile("shared machine", deadline=None)  # which may stand still for longer than a test takes
+settings.load_profile("shared machine")
 
 
 @dataclass

@@ -71,7 +71,7 @@ def _until_lent(address):
     from tvm import rpc
 
     host, port, key = split_address(address)
-    for _ in range(200):
+    for _ in range(1200):
         if rpc.connect_tracker(host, port).summary()["queue_info"].get(key, {}).get("free"):
             return
         time.sleep(0.05)
