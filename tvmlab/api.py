@@ -7,7 +7,7 @@ where TVM cannot be imported.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -357,17 +357,31 @@ def fuse(
     """
     if max_depth is not None and not isinstance(max_depth, int):
         raise CallError(f"max_depth={max_depth!r} is no whole number", mend="TVM's default is 256")
-    phases = [without] if isinstance(without, str) else without
-    changes: dict[str, Any] = {"kinds": kinds, "max_depth": max_depth, "without": phases, "templates": templates}
+    changes: dict[str, Any] = {
+        "kinds": kinds,
+        "max_depth": max_depth,
+        "without": _several("without", without, "phase2"),
+        "templates": _several("templates", templates, "conv_bn_relu"),
+    }
     if level == "onnx" and engine != "tvm" and not hasattr(model, "provenance"):
         from tvmlab import fusion
 
         return fusion.fuse_onnx(model, engine=engine, **changes)  # without TVM
     from tvmlab import pipeline
 
-    if isinstance(model, str | os.PathLike):
+    if isinstance(model, str | bytes | os.PathLike) or hasattr(model, "SerializeToString"):
         model = load(model)
     return pipeline.fuse(model, engine=engine, level=level, cleanup=cleanup, **changes)
+
+
+def _several(option: str, given: Any, example: str) -> tuple[Any, ...]:
+    """What an option lists; a text is one thing, not its letters."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        given = [given]
+    wrong = next((each for each in given if isinstance(each, int | float)), None)
+    if wrong is not None:
+        raise CallError(f"{option}={wrong!r} is no list of names", mend=f"{option}=[{example!r}]")
+    return tuple(given)
 
 
 def compare(model: Model, *, cleanup: str = "tvmlab") -> PartitionDiff:
