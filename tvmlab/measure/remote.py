@@ -217,12 +217,13 @@ def remote_bench(
     if not chosen:
         raise CallError("none of these sides runs on a remote device", mend='sides=["fused", "scheduled"]')
     remote = Remote(address, threads)
-    try:
+
+    def measured() -> Timing:
         calls, kernels, outputs = {}, {}, {}
         for side in chosen:
             module, kernels[side] = _module(model, _OTHER_NAMES.get(side, side), remote)
             calls[side], outputs[side] = remote_call(remote, module, feeds.arrays)
-        notes += [*_differing(outputs), *feeds.notes]
+        notes.extend([*_differing(outputs), *feeds.notes])
         facts = {**machine(), "device": f"{remote.name} at {address}"}
 
         def timing(rounds: Rounds) -> Timing:
@@ -236,6 +237,9 @@ def remote_bench(
             finished = len(rounds.seconds[chosen[0]])
             what = f"{lost.what}; finished rounds: {finished}, kept in the error's partial"
             raise RemoteLost(what, lost.where, lost.mend, partial=timing(rounds) if finished else None) from lost
+
+    try:
+        return measured()  # what it holds of the device is let go before the device is given back
     finally:
         remote.close()
 

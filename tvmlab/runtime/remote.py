@@ -6,6 +6,7 @@ ours therefore listen on the loopback interface alone, unless another address is
 
 from __future__ import annotations
 
+import gc
 import re
 import tempfile
 from pathlib import Path
@@ -132,6 +133,7 @@ class Remote:
     def close(self) -> None:
         """Give it back."""
         self._session = self.device = None
+        gc.collect()  # a session ends with the last module that came through it, and closures are in circles
 
 
 class _Guard:
