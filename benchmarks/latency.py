@@ -90,6 +90,7 @@ def main() -> None:
         for name in order:
             for step, value in one_round(shell, name).items():
                 taken[name][step].append(value)
+    gc.enable()
     print(f"{'median (quartiles), ms':16}" + "".join(f"{step:>26}" for step in STEPS))
     rows = []
     for name in names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import gc
 import json
 import sys
 from pathlib import Path
@@ -99,6 +100,7 @@ def test_latency_times_every_step(script, tmp_path, shell, monkeypatch, capsys):
         sys, "argv", ["latency.py", "--rounds", "1", "--only", "sum", "--json", str(tmp_path / "l.json")]
     )
     latency.main()
+    assert gc.isenabled()
     (row,) = json.loads((tmp_path / "l.json").read_text(encoding="utf-8"))
     assert (row["case"], row["repeats"]) == ("lab.sum", 1)
     assert set(row["sides"]) == {"cell to card", "first call", "second call", "numpy"}
