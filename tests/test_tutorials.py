@@ -1,4 +1,7 @@
-"""Every tutorial runs from top to bottom in a real kernel and writes nothing on stderr; the tour leaves its figures."""
+"""Every tutorial runs from top to bottom in a real kernel and writes nothing on stderr; the tour leaves its figures.
+
+Only a cell with the tag ``raises-exception`` may fail.  As they are shipped, no exercise is solved.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import nbformat
 import pytest
 
 from tvmlab import api
+from tvmlab.course.lessons import passed
 from tvmlab.workspace import to_notebook
 
 TUTORIALS = Path(__file__).resolve().parent.parent / "tutorials"
@@ -49,6 +53,9 @@ def test_a_tutorial_runs_and_says_nothing_on_stderr(source, tmp_path, request):
     assert all(cell.execution_count for cell in code)
     streams = [output for cell in code for output in cell.outputs if output.output_type == "stream"]
     assert [output.text for output in streams if output.name == "stderr"] == []
+    failed = [cell for cell in code if any(output.output_type == "error" for output in cell.outputs)]
+    assert failed == [cell for cell in code if "raises-exception" in cell.metadata.get("tags", ())]
+    assert passed(notebook) == set()
 
 
 def test_the_tour_finds_that_its_network_is_right_and_smaller(demo):

@@ -19,6 +19,7 @@
 
 # %% [markdown]
 # ## 1. An operator in one cell
+# <!-- articles: A03 A04 A05 A23 A25 -->
 #
 # An operator needs three things. Older books on TVM call them the **identity card** (its name and attributes), the
 # **rule book** (which output type follows from which input types) and the **construction crew** (how each element
@@ -83,6 +84,7 @@ float(np.abs(tl.ops.lab.leaky_clamp(many, lower=-0.5) - tl.ops.lab.leaky_clamp.r
 
 # %% [markdown]
 # ## 2. A slip, on purpose
+# <!-- articles: A76 -->
 #
 # TVM would compile the next cell without a word and read beyond the end of its input; at best the result is
 # garbage, at worst the kernel of this notebook dies. tvmlab looks before it runs, and says what, where, and
@@ -98,6 +100,7 @@ def compute(x):
 
 # %% [markdown]
 # ## 3. A real network
+# <!-- articles: A66 -->
 #
 # ResNet-50 comes with the `onnx` package, without its weights; random ones are put in, so that a wrong result would
 # show. Then each of its 49 ReLUs is replaced by your operator, here as a leaky ReLU6.
@@ -111,6 +114,7 @@ model
 
 # %% [markdown]
 # ## 4. What the compiler makes of it
+# <!-- articles: A90 B02 -->
 #
 # The network is a graph of small kernels. *Fusion* puts a convolution, the addition that follows it and your
 # operator into one kernel, so that what is between them need not be written to memory.
@@ -128,6 +132,7 @@ model
 
 # %% [markdown]
 # ## 5. Is it right?
+# <!-- articles: A65 B32 B39 -->
 #
 # The oracle shares no code with what is tested: onnxruntime with its optimiser off runs the network up to each of
 # your operators, and the NumPy reference takes it from there to the next segment.
@@ -137,6 +142,7 @@ model
 
 # %% [markdown]
 # ## 6. Is it fast?
+# <!-- articles: A95 B40 -->
 #
 # Fusing alone re-groups kernels; what makes them fast is the *schedule*: inlining, vector instructions, threads.
 # All four are timed in one run, in turn and in random order, with the same number of threads. Each dot is one
@@ -150,6 +156,7 @@ model
 # years, and runs the network that it knows, with ReLU.
 #
 # ## Where to go from here
+# <!-- articles: none -->
 #
 # - Change `compute` above, run its cell again, and run the rest again: the operator is replaced, while models that were
 #   built before keep the one that they were built with.

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tvmlab.course.exercises import ex01a, ex01b, ex01c, ex02c, ex04a, ex08b, ex08f
+from tvmlab.course.exercises import (
+    ex01a,
+    ex01b,
+    ex01c,
+    ex02c,
+    ex04a,
+    ex08b,
+    ex08f,
+)
 
 SHIPPED = (
     ex01a.EXERCISE,
