@@ -6,10 +6,11 @@ where TVM cannot be imported.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from tvmlab.errors import CallError, CheckFailed, LoadError, TvmlabError
 from tvmlab.records import Reason
@@ -68,6 +69,31 @@ __all__ = [
 ]
 
 Cache = Callable[[str], str]
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+def _shows(what: str) -> Callable[[Callable[_Given, _Result]], Callable[_Given, _Result]]:
+    """Show progress while a function runs, once it has taken a second; ``{}`` stands for the name of what it takes."""
+
+    def decorate(function: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+        @functools.wraps(function)
+        def told(*given: _Given.args, **options: _Given.kwargs) -> _Result:
+            from tvmlab.show.progress import shown
+
+            subject = next(iter((*given, *options.values())), "")
+            with shown(what.format(_name_of(subject))):
+                return function(*given, **options)
+
+        return told
+
+    return decorate
+
+
+def _name_of(subject: Any) -> str:
+    if isinstance(subject, str | os.PathLike):
+        return os.fspath(subject)
+    return str(getattr(subject, "name", "") or type(subject).__name__)
 
 
 def op(name: str) -> Callable[[type], Op]:
@@ -145,6 +171,7 @@ def define(
     return ops.annotate(op, checks.check_op(op, quick=True))
 
 
+@_shows("checking {}")
 def check(
     op: Op | str,
     *,
@@ -207,6 +234,7 @@ def check(
     return report
 
 
+@_shows("reading {}")
 def load(source: Any, *, name: str | None = None, weights: str | None = None, seed: int = 0) -> Model:
     """Read a model: an ONNX file (path, bytes or ModelProto), an IRModule, TVMScript, or a Python function over ops.
 
@@ -281,6 +309,7 @@ def _as_model(source: Any) -> Model:
     return source if hasattr(source, "provenance") else load(source)
 
 
+@_shows("compiling {}")
 def trace(
     model: Model,
     *,
@@ -310,6 +339,7 @@ def trace(
     return pipeline.trace(_as_model(model), cleanup=cleanup, engine=engine, templates=templates, tuned=tuned)
 
 
+@_shows("fusing {}")
 def fuse(
     model: Any,
     *,
@@ -384,11 +414,13 @@ def _several(option: str, given: Any, example: str) -> tuple[Any, ...]:
     return tuple(given)
 
 
+@_shows("comparing the fusers on {}")
 def compare(model: Model, *, cleanup: str = "tvmlab") -> PartitionDiff:
     """Both engines on the level of Relax: whether tvmlab's own fuser and TVM's FuseOps agree, edge by edge."""
     return fuse(model, cleanup=cleanup).diff(fuse(model, engine="tvm", cleanup=cleanup))
 
 
+@_shows("comparing the levels of {}")
 def compare_levels(model: Model, *, cleanup: str = "tvmlab") -> LevelsDiff:
     """Why the nodes of an ONNX model are grouped otherwise than its kernels in TVM, node by node and edge by edge.
 
@@ -414,6 +446,7 @@ def compare_levels(model: Model, *, cleanup: str = "tvmlab") -> LevelsDiff:
     return pipeline.compare_levels(_as_model(model), cleanup=cleanup)
 
 
+@_shows("matching in {}")
 def why_no_match(model: Any, pattern: Any) -> str:
     """Why FuseOpsByPattern finds a pattern nowhere in a model, of which TVM says nothing.
 
@@ -429,6 +462,7 @@ def why_no_match(model: Any, pattern: Any) -> str:
     return pipeline.why_no_match(getattr(model, "module", model), pattern)
 
 
+@_shows("compiling {}")
 def diff(
     model: Model,
     before: str = "legalize",
@@ -441,6 +475,7 @@ def diff(
     return trace(model, cleanup=cleanup, engine=engine).diff(before, after)
 
 
+@_shows("verifying {}")
 def verify(model: Model, **options: Any) -> Verification | Bisection | GroupComparison:
     """Compare a model's outputs with an oracle that shares none of its code; see `tvmlab.measure.verify`.
 
@@ -452,6 +487,7 @@ def verify(model: Model, **options: Any) -> Verification | Bisection | GroupComp
     return measure.verify(_as_model(model), **options)
 
 
+@_shows("timing {}")
 def bench(model: Any, **options: Any) -> Timing:
     """Time a model's builds and onnxruntime, or an operator's forms, interleaved; see `tvmlab.measure.bench`.
 
@@ -468,6 +504,7 @@ def bench(model: Any, **options: Any) -> Timing:
     return measure.bench(model if isinstance(model, ops.Op) else _as_model(model), **options)
 
 
+@_shows("advising on {}")
 def advise(op: str | Op, **options: Any) -> Advice:
     """Compose or add: do TVM's own operators do what an operator does, and as fast; see `tvmlab.measure.advise`.
 
@@ -481,15 +518,12 @@ def advise(op: str | Op, **options: Any) -> Advice:
     return measure.advise(op, **options)
 
 
+@_shows("tuning {}")
 def tune(model: Any, *, progress: Callable[[Step], None] | None = None, **options: Any) -> Tuning:
-    """Search for schedules that are faster than the rules', and keep them; see `tvmlab.measure.tune`.
-
-    Without `progress` it shows itself: in a notebook as one display that changes, on a terminal as lines.
-    """
+    """Search for schedules that are faster than the rules', and keep them; see `tvmlab.measure.tune`."""
     from tvmlab import measure
-    from tvmlab.show import tunings
 
-    return measure.tune(_as_model(model), progress=tunings.progress() if progress is None else progress, **options)
+    return measure.tune(_as_model(model), progress=progress, **options)
 
 
 def track(host: str = "127.0.0.1", port: int = 9190, **options: Any) -> int:
@@ -506,6 +540,7 @@ def serve(host: str = "127.0.0.1", port: int = 9090, **options: Any) -> int:
     return serving.serve(host, port, **options)
 
 
+@_shows("compiling and running {}")
 def run(model: Model, *inputs: Any, isolate: bool | None = None) -> Any:
     """Compile a model through every stage and run it on NumPy arrays.
 
@@ -593,6 +628,7 @@ def lab(
     return workspace.lab(directory, browser=browser, port=port, progress=progress)
 
 
+@_shows("checking exercise {}")
 def attempt(
     exercise: str,
     body: str,

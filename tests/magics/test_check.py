@@ -1,9 +1,7 @@
-"""``%tvm_check``, the quick check under ``%%tvm_op``, and progress of what takes long."""
+"""``%tvm_check``, and the quick check under ``%%tvm_op``."""
 
 from __future__ import annotations
 
-from tvmlab.magics import progress
-from tvmlab.magics.progress import Progress
 from tvmlab.ops import gallery
 from tvmlab.records import CheckReport
 
@@ -48,28 +46,3 @@ def test_a_failure_raises_on_request(notebook):
     ran = notebook("%tvm_check lab.leaky_clamp --only C10 --raise")
     assert ran.lines[0].startswith("CheckFailed: lab.leaky_clamp fails C10")
     assert ran.err == ""
-
-
-def test_progress_is_shown_once_it_has_taken_a_second_and_goes_away(monkeypatch):
-    clock = [0.0]
-    shown = []
-
-    class Handle:
-        def update(self, bundle, raw):
-            shown.append(bundle["text/plain"])
-
-    def display(bundle, raw, display_id):
-        shown.append(bundle["text/plain"])
-        return Handle()
-
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(progress, "display", display)
-    told = Progress("checking lab.x")
-    told(0, 3, "C01")
-    assert shown == []
-    clock[0] = 1.5
-    told(1, 3, "C02 <b>")
-    clock[0] = 3.0
-    told(2, 3, "C03")
-    told.end()
-    assert shown == ["checking lab.x: 1 of 3 done; C02 <b> …", "checking lab.x: 2 of 3 done; C03 …", ""]

@@ -1,15 +1,10 @@
-"""The picture of a tuning, and of its progress."""
+"""The picture of a tuning."""
 
 from __future__ import annotations
-
-import io
-import sys
-from types import SimpleNamespace
 
 import pytest
 
 from tvmlab.measure import KernelTuning, Step, Tuning
-from tvmlab.show import tunings
 
 KERNELS = (
     KernelTuning("fused_<conv>", 16, "tuned", 4e-3, 2e-3, 32, 3, "a candidate failed: SIGILL"),
@@ -38,30 +33,6 @@ def test_a_model_without_kernels(draw):
     assert "1.00 × as fast" in page.text
 
 
-def test_a_step_in_words_and_as_a_bar(page):
+def test_a_step_in_words():
     assert str(STEP) == "   3 of 8  fused_<conv>: rule 4 ms, best 2 ms"
     assert str(Step(1, 8, "k", 1e-3, None)).endswith("rule 1 ms, nothing yet")
-    drawn = page(tunings.step_html(STEP))
-    assert "fused_<conv>" in drawn.text
-    assert any(style.get("width") == "38%" for style in drawn.styles)
-
-
-def test_progress_is_lines_on_a_terminal_and_nothing_in_a_pipe(monkeypatch):
-    stream = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", stream)
-    assert tunings.progress() is None
-    monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
-    tunings.progress()(STEP)
-    assert stream.getvalue() == f"{STEP}\n"
-
-
-def test_progress_is_one_display_that_changes_in_a_notebook(monkeypatch, page):
-    shown = []
-    handle = SimpleNamespace(update=lambda html: shown.append(html.data))
-    monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(kernel=object()))
-    monkeypatch.setattr("IPython.display.display", lambda html, display_id: handle)
-    show = tunings.progress()
-    show(STEP)
-    show(STEP)
-    assert len(shown) == 2
-    assert "3 of 8" in page(shown[0]).text

@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 
+from tvmlab import ongoing
 from tvmlab.checks.catalogue import CHECKS, QUICK, Check
 from tvmlab.checks.matrix import matrix
 from tvmlab.checks.outcome import Outcome, failed_by, skipped
@@ -46,7 +47,7 @@ def check_op(
     seed : int
         Of the random part of the inputs.
     progress : callable, optional
-        Called before each check with how many are done, how many there are, and its title.
+        Called before each check with how many are done, how many there are, and its title; default: it is said.
 
     Returns
     -------
@@ -58,12 +59,12 @@ def check_op(
         If a code is none.
     """
     started = time.perf_counter()
+    tell = progress or _say
     chosen = _chosen(only, quick=quick)
     subject = Subject(op, quick=quick, seed=seed)
     results = []
     for done, check in enumerate(chosen):
-        if progress is not None:
-            progress(done, len(chosen), f"{check.code} {check.title}")
+        tell(done, len(chosen), f"{check.code} {check.title}")
         if check.on_request and only is None:
             reason = f"it takes long; %tvm_check {op.name} --only {check.code} makes it"
             results.append(CheckResult(check.code, check.title, "skipped", reason, lesson=check.lesson))
@@ -71,11 +72,14 @@ def check_op(
             results.append(_made(check, subject))
     cells: tuple[MatrixCell, ...] = ()
     if only is None and not quick:
-        if progress is not None:
-            progress(len(chosen), len(chosen), "what works where")
+        tell(len(chosen), len(chosen), "what works where")
         with quiet():
             cells = matrix(subject)
     return CheckReport(op.name, tuple(results), cells, quick=quick, seconds=time.perf_counter() - started)
+
+
+def _say(done: int, of: int, what: str) -> None:
+    ongoing.say(what, done, of)
 
 
 def _chosen(only: Sequence[str] | None, *, quick: bool) -> list[Check]:

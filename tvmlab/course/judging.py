@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tvmlab import ongoing
 from tvmlab.errors import Location, TvmlabError
 from tvmlab.records import Exercise, Mismatch, Property, PropertyResult, Verdict
 
@@ -68,10 +69,13 @@ def judge(
         rest = (PropertyResult(each.name, "untried") for each in properties)
         return Verdict(exercise.id, exercise.title, (result, *rest))
     try:
-        results = tuple(_try(each, answer, source, generator(secret, exercise.id, each.name)) for each in properties)
+        results = []
+        for done, each in enumerate(properties):
+            ongoing.say(each.name, done, len(properties))
+            results.append(_try(each, answer, source, generator(secret, exercise.id, each.name)))
     except NotImplementedError as error:
         return _nothing(exercise, properties, str(source.of_exception(error) or label))
-    return Verdict(exercise.id, exercise.title, results, answer=answer)
+    return Verdict(exercise.id, exercise.title, tuple(results), answer=answer)
 
 
 def generator(secret: bytes, *names: str) -> np.random.Generator:

@@ -29,7 +29,6 @@ from tvmlab.errors import TvmlabError
 from tvmlab.magics import backend, cell
 from tvmlab.magics.errors import TvmlabUsageError
 from tvmlab.magics.options import codes, identifier, node_and_kind, parse
-from tvmlab.magics.progress import Progress
 from tvmlab.magics.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -206,11 +205,7 @@ class Tvmlab(Magics):
 
         Every check has a code, C01 to C20; a failure comes with the line at fault, a mend, and a cell that shows it.
         """
-        progress = Progress(f"checking {op}")
-        try:
-            return backend.api().check(op, progress=progress, **options)
-        finally:
-            progress.end()
+        return backend.api().check(op, **options)
 
     @command(argument("name", type=identifier, metavar="NAME", help="The variable for the model."), on_cell=True)
     def tvm_graph(self, body: str, name: str) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tvmlab import ops, runtime
+from tvmlab import ongoing, ops, runtime
 from tvmlab.errors import CallError, PipelineError, TvmlabError
 from tvmlab.measure.candidates import Candidate, candidates
 from tvmlab.measure.machine import machine
@@ -247,6 +247,7 @@ def _search(
                 if any(match.how != FINITE for _, match in found):
                     break
                 for candidate in candidates(library, len(types), subject.attributes):
+                    ongoing.say(f"trying {candidate.text(subject.names)}")
                     match = _match(candidate.text(subject.names), asker.judge(candidate), finite, types)
                     if match is not None:
                         (found if match.how else near).append((candidate, match) if match.how else match)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tvmlab import ops, runtime
+from tvmlab import ongoing, ops, runtime
 from tvmlab.errors import BackendError, CallError, PipelineError, nearest
 from tvmlab.measure.inputs import Feeds, Given, make_inputs
 from tvmlab.measure.kernels import KernelWatch, watch_kernels
@@ -243,6 +243,7 @@ def _contenders(
     found: dict[str, _Contender] = {}
     notes: list[str] = []
     for side in sides:
+        ongoing.say(f"compiling {side}", len(found), len(sides))
         if side not in _PEERS:
             found[side] = _build(model, _BUILDS[_OTHER_NAMES.get(side, side)], feeds, threads)
             continue

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tvmlab import ongoing
 from tvmlab.errors import PipelineError
 from tvmlab.fusion import OnnxGraph, clean_up
 from tvmlab.measure.fused_steps import labels_of_steps, truths_in_order
@@ -100,6 +101,7 @@ class _Search:
     def build_stage(self, level: Level) -> None:
         """The compiled model: its kernels, and once more as a whole, each kernel reading what others gave."""
         started = time.perf_counter()
+        ongoing.say("comparing the build")
         executable = self.trace.executable
         checks = watch(executable, level, self.feeds, self.tolerance)
         result = executable.run(*self.feeds)
@@ -111,6 +113,7 @@ class _Search:
     def import_stage(self) -> Level | None:
         """What every call of the imported module gives, if that is what the oracle says."""
         started = time.perf_counter()
+        ongoing.say("comparing the import with the oracle")
         sought = _nodes_of_variables(self.model, self.trace.cleanup)
         self.answer = ask(self.model, self.feeds, list(dict.fromkeys(sought.values())))
         known = {variable: self.answer.inner[name] for variable, name in sought.items()}

@@ -11,6 +11,7 @@ import numpy as np
 import tvm_ffi
 from numpy.typing import NDArray
 
+from tvmlab import ongoing
 from tvmlab.measure.steps import Environment, Probes, Step, arguments_of, plain_function, steps_of, walk
 from tvmlab.measure.ulp import compare
 from tvmlab.records import KernelCheck, OutputError
@@ -88,7 +89,8 @@ def check_level(level: Level, tolerance: Tolerance, before: Level | None = None)
 
 
 def _checks(level: Level, tolerance: Tolerance, same: set[int]) -> Iterator[KernelCheck]:
-    for step in level.steps:
+    for at, step in enumerate(level.steps):
+        ongoing.say(f"comparing {step.kernel}", at, len(level.steps))
         truth = level.truths[step.position]
         assert truth is not None
         if step.position in same:

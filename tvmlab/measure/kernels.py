@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tvmlab import runtime
+from tvmlab import ongoing, runtime
 from tvmlab.measure.accesses import Unknown
 from tvmlab.measure.roofs import Roof, bandwidth_roof, fitting_size, peak_roof
 from tvmlab.measure.rounds import Rounds
@@ -151,6 +151,7 @@ def watch_kernels(trace: Trace, arrays: Sequence[Any], threads: int) -> KernelWa
             counted[called] = _work_of(scheduled[name], plain.get(name), arguments)
     works = tuple(counted[called] for called in runs.called)
     sizes = sorted({fitting_size(work.working_set) for work in works if work is not None})
+    ongoing.say("preparing to measure bandwidth and peak")
     roofs = {_PEAK: peak_roof(threads), **{str(size): bandwidth_roof(size, threads) for size in sizes}}
     calls = {_RUN: watched, **{name: roof.call for name, roof in roofs.items()}}
     return KernelWatch(trace.model, calls, threads, works, runs, roofs)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from tvmlab import ongoing
 from tvmlab.errors import CallError
 
 __all__ = ["FEWEST", "MOST", "Rounds", "how_many", "run_rounds"]
@@ -86,14 +87,16 @@ def run_rounds(
     with _no_garbage():
         started = clock()
         shuffle(order)
-        for name in order:
+        for at, name in enumerate(order):
+            ongoing.say("warming up", at, len(order), undisturbed=True)
             once, times[name] = _warm_up(calls[name], clock)
             quickest[name] = once
             # For a slow side, what a first call costs more is little, and a second one much.
             seconds[name].append(once if once >= _SLOW else _repeat(calls[name], times[name], clock))
         spent = clock() - started
         rounds = how_many(sum(seconds[name][0] * times[name] for name in calls), budget - spent, repeats)
-        for _ in range(rounds - 1):
+        for done in range(1, rounds):
+            ongoing.say("timing, round by round", done, rounds, undisturbed=True)
             shuffle(order)
             for name in order:
                 seconds[name].append(_repeat(calls[name], times[name], clock))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tvmlab import pipeline, runtime
+from tvmlab import ongoing, pipeline, runtime
 from tvmlab.errors import CallError
 from tvmlab.measure.lone_kernels import module_text
 from tvmlab.pipeline import stages, tuned
@@ -109,8 +109,13 @@ class Step:
     best_seconds: float | None
 
     def __str__(self) -> str:
+        return f"{self.done:>4} of {self.trials}  {self.words}"
+
+    @property
+    def words(self) -> str:
+        """Without the count."""
         best = "nothing yet" if self.best_seconds is None else f"best {self.best_seconds * 1e3:.3g} ms"
-        return f"{self.done:>4} of {self.trials}  {self.kernel}: rule {self.rule_seconds * 1e3:.3g} ms, {best}"
+        return f"{self.kernel}: rule {self.rule_seconds * 1e3:.3g} ms, {best}"
 
 
 Progress = Callable[[Step], None]
@@ -161,7 +166,7 @@ def tune(
     seed : int
         Of the search and of the inputs.
     progress : callable, optional
-        Called with a `Step` after each candidate.
+        Called with a `Step` after each candidate; default: it is said.
 
     Returns
     -------
@@ -267,7 +272,8 @@ def _tune_all(
 ) -> list[KernelTuning]:
     done: list[KernelTuning] = []
     timed: list[tuple[_Task, float]] = []
-    for task in tasks:
+    for at, task in enumerate(tasks):
+        ongoing.say(f"timing {task.name} by the rule", at, len(tasks))
         record = known.get(task.key, runner.machine, threads)
         try:
             seconds = record.rule_seconds if record else quantile(sorted(runner.rule(module_text(task.rule))), 0.5)
@@ -348,8 +354,11 @@ class _Counter:
 
     def tell(self, kernel: str, rule: float, best: float | None) -> None:
         self.done += 1
+        step = Step(self.done, self.trials, kernel, rule, best)
         if self.progress is not None:
-            self.progress(Step(self.done, self.trials, kernel, rule, best))
+            self.progress(step)
+        else:
+            ongoing.say(step.words, step.done, step.trials)
 
 
 def _tune_one(

@@ -12,6 +12,7 @@ import ml_dtypes  # noqa: F401  registers bfloat16 and its kin with NumPy
 import numpy as np
 from numpy.typing import NDArray
 
+from tvmlab import ongoing
 from tvmlab.errors import CallError, PipelineError
 from tvmlab.measure import bisection
 from tvmlab.measure.doubts import doubt_on
@@ -118,6 +119,7 @@ def _verify(model: Model, stage: str, feeds: Feeds, tolerance: float | None) -> 
     from tvmlab import pipeline
 
     started = time.perf_counter()
+    ongoing.say("asking the oracle")
     answer = ask(model, feeds.arrays)  # first: it refuses in words what would kill the process
     got = pipeline.trace(model).compiled(stage).run(*feeds.arrays)
     outputs = got if isinstance(got, tuple) else (got,)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tvmlab import runtime
+from tvmlab import ongoing, runtime
 from tvmlab.errors import CallError, PipelineError
 from tvmlab.fusion import OnnxGraph, clean_up
 from tvmlab.pipeline import bridge
@@ -191,11 +191,11 @@ def _each_kernel(module: Any, change: Callable[[Any], Any], stage: str) -> Any:
     from tvm import tirx
 
     def run() -> Any:
-        return tvm.IRModule(
-            {v: change(f) if isinstance(f, tirx.PrimFunc) else f for v, f in module.functions.items()},
-            attrs=module.attrs,
-            global_infos=module.global_infos,
-        )
+        changed = {}
+        for at, (variable, function) in enumerate(module.functions.items()):
+            ongoing.say(f"stage {stage}: {variable.name_hint}", at, len(module.functions))
+            changed[variable] = change(function) if isinstance(function, tirx.PrimFunc) else function
+        return tvm.IRModule(changed, attrs=module.attrs, global_infos=module.global_infos)
 
     return guarded(run, _explain(stage))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from tvmlab import runtime
+from tvmlab import ongoing, runtime
 from tvmlab.errors import CallError
 from tvmlab.fusion import Grouping, OnnxGraph, fuse_onnx, partition
 from tvmlab.fusion.onnx_reader import labels_of
@@ -155,6 +155,7 @@ class Trace(Explorable):
         """The module of a stage, compiled as it is: ``annotate`` is unfused, ``fuse`` is fused but not scheduled."""
         name = "schedule" if stage == "build" else stage
         if name not in self._compiled:
+            ongoing.say(f"building machine code after {name}")
             with record_passes() as passes:
                 self._compiled[name] = stages.build(self[name].module)
             self._passes_of_build[name] = tuple(passes)
@@ -462,6 +463,7 @@ def _annotated(model: Model, cleanup: str) -> _Annotated:
 
 def _timed(name: str, run: Callable[[], Any], early: float = 0.0) -> Stage:
     started = time.perf_counter()
+    ongoing.say(f"stage {name}", STAGES.index(name), len(STAGES))
     with record_passes() as passes:
         module = run()
     return Stage(name, module, time.perf_counter() - started + early, stages.count_kernels(module), tuple(passes))

@@ -64,9 +64,9 @@ def _bars(record: Partition) -> Html:
 def _drawn(record: Partition) -> tuple[Html, ...]:
     if record.grouping is None:
         return ()
-    from tvmlab.show import drawings  # it needs the fuser, which is there if the record is
+    from tvmlab.show import drawings, refusals  # they need the fuser, which is there if the record is
 
-    return drawings.graph_of(record), drawings.decisions_of(record)
+    return drawings.graph_of(record), refusals.refusals_of(record), drawings.decisions_of(record)
 
 
 def _legend(groups: Iterable[Group]) -> Html:

@@ -1,20 +1,16 @@
-"""How tuning looks: what became of each kernel; and, while it goes on, where it stands."""
+"""How tuning looks: what became of each kernel."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tvmlab.records import Bundle, picture
 from tvmlab.show import palette
-from tvmlab.show.html import Html, card, chip, escape, join, mono, muted, notes, sentence, table, tag
+from tvmlab.show.html import Html, card, chip, join, mono, muted, notes, sentence, table
 from tvmlab.show.text import count, duration, plain_table
 
 if TYPE_CHECKING:
-    from tvmlab.measure import KernelTuning, Step, Tuning
-
-__all__ = ["progress"]
+    from tvmlab.measure import KernelTuning, Tuning
 
 _HEAD = ("kernel", "calls", "by the rule", "now", "", "how", "trials", "failed", "")
 _ALIGN = "lrrrrlrrl"
@@ -67,36 +63,3 @@ def _row(kernel: KernelTuning) -> tuple[str, ...]:
         f"{kernel.failed:,}",
         kernel.note,
     )
-
-
-def progress() -> Callable[[Step], None] | None:
-    """What shows progress here: one display that changes in a notebook, lines on a terminal, nothing in a pipe."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if getattr(shell, "kernel", None) is not None:
-        return _notebook()
-    return _line if sys.stdout is not None and sys.stdout.isatty() else None
-
-
-def _line(step: Step) -> None:
-    sys.stdout.write(f"{step}\n")
-    sys.stdout.flush()
-
-
-def _notebook() -> Callable[[Step], None]:
-    from IPython.display import HTML, display
-
-    handle = display(HTML(str(muted("tuning starts"))), display_id=True)
-
-    def show(step: Step) -> None:
-        handle.update(HTML(step_html(step)))
-
-    return show
-
-
-def step_html(step: Step) -> str:
-    """A bar, and the words beside it."""
-    share = step.done / max(step.trials, 1)
-    bar = tag("div", style=f"width:{100 * share:.0f}%;height:6px;background:{palette.GOOD}")
-    frame = tag("div", bar, style=f"width:20em;height:6px;background:{palette.SHADE};margin:4px 0")
-    return str(join([frame, tag("div", escape(str(step)), style="font-size:92%")]))
