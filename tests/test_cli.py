@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import onnx
 import pytest
 
 import tvmlab
@@ -326,3 +327,52 @@ def test_one_question_at_a_time(asked, capsys):
         main(["fuse", "net.onnx", *asked.split()])
     assert ended.value.code == 2
     assert "not allowed with" in capsys.readouterr().err
+
+
+@pytest.fixture
+def own_domain(tmp_path):
+    """A model with an operator of a domain of its own."""
+    text = '<ir_version: 8, opset_import: ["" : 17, "my.domain" : 1]> g (float[8] x) => (float[8] y)'
+    onnx.save(onnx.parser.parse_model(text + "{ a = my.domain.Twice(x) y = Relu(a) }"), tmp_path / "own.onnx")
+    yield str(tmp_path / "own.onnx")
+    for each in tvmlab.onnx.registrations():
+        tvmlab.onnx.unregister(each.domain, each.op_type)
+
+
+def test_operators_of_a_file_stand_for_nodes_of_a_model(own_domain, tmp_path, capsys):
+    assert main(["verify", own_domain]) == 1
+    assert "does not know my.domain::Twice" in capsys.readouterr().err
+    assert main(["skeleton", own_domain]) == 0
+    written = capsys.readouterr().out
+    assert "raise NotImplementedError" in written
+    lines = written.splitlines()
+    at = next(i for i, line in enumerate(lines) if "write what Twice computes" in line)
+    lines[at] = "        return te.compute(x.shape, lambda *i: x(*i) + x(*i), name='twice')"
+    at = next(i for i, line in enumerate(lines) if "write what Twice should be" in line)
+    lines[at] = "        return x + x"
+    (tmp_path / "own_ops.py").write_text("\n".join(lines))
+    ops = ["--ops", str(tmp_path / "own_ops.py")]
+    assert main(["fuse", own_domain, *ops]) == 0
+    assert "2 → 1 kernels" in capsys.readouterr().out
+    assert main(["verify", own_domain, *ops]) == 0
+    assert main(["skeleton", own_domain]) == 1
+    assert "all operators of the model are known" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("absent.py", None, "there is no file"),
+        ("notes.txt", "x", "is no Python file"),
+        ("broken.py", "1 / 0", "failed: ZeroDivisionError"),
+        ("wrong.py", "def (", "failed: SyntaxError"),
+    ],
+)
+def test_a_file_of_operators_that_is_none(own_domain, tmp_path, capsys, name, text, said):
+    file = tmp_path / name
+    if text is not None:
+        file.write_text(text)
+    assert main(["fuse", own_domain, "--ops", str(file)]) == 1
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.out == ""

@@ -26,6 +26,7 @@ __all__ = [
     "fuse",
     "graph",
     "load",
+    "onnx",
     "op",
     "ops",
     "run",
@@ -37,7 +38,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("course", "ops"):
+    if name in ("course", "onnx", "ops"):
         return importlib.import_module(f"tvmlab.{name}")
     if name in __all__:
         return getattr(importlib.import_module("tvmlab.api"), name)

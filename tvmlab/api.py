@@ -46,6 +46,7 @@ __all__ = [
     "compare",
     "compare_levels",
     "define",
+    "define_in",
     "demo",
     "diagnose",
     "diff",
@@ -60,6 +61,7 @@ __all__ = [
     "progress",
     "run",
     "serve",
+    "skeleton",
     "trace",
     "track",
     "tune",
@@ -263,6 +265,38 @@ def load(source: Any, *, name: str | None = None, weights: str | None = None, se
     return pipeline.load(source, name=name, weights=weights, seed=seed)
 
 
+def define_in(file: Path) -> None:
+    """Run a Python file that defines operators with `op`, and may register them for ONNX: ``--ops FILE``.
+
+    Raises
+    ------
+    LoadError
+        It is no Python file, or fails.
+    """
+    from tvmlab import checks
+
+    checks.run_module(file)
+
+
+def skeleton(model: Any) -> str:
+    """Python to begin with: it defines and registers an operator for each one of a model that nobody knows.
+
+    Parameters
+    ----------
+    model : path, bytes or ModelProto
+
+    Raises
+    ------
+    LoadError
+        It is no ONNX model.
+    CallError
+        All its operators are known.
+    """
+    from tvmlab import pipeline
+
+    return pipeline.skeleton_of(model)
+
+
 def graph(function: Callable[..., Any], *, name: str | None = None) -> Model:
     """Make a model from a Python function over operators, with types as annotations: ``x: "float32[n, 64]"``.
 
@@ -396,7 +430,8 @@ def fuse(
     if level == "onnx" and engine != "tvm" and not hasattr(model, "provenance"):
         from tvmlab import fusion
 
-        return fusion.fuse_onnx(model, engine=engine, **changes)  # without TVM
+        if not fusion.registrations() or not fusion.has_registered(fusion.model_proto(model)):
+            return fusion.fuse_onnx(model, engine=engine, **changes)  # without TVM
     from tvmlab import pipeline
 
     if isinstance(model, str | bytes | os.PathLike) or hasattr(model, "SerializeToString"):

@@ -41,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     run: Callable[..., Any] = options.pop("run")
     as_json = options.pop("json", False)
     try:
+        for file in options.pop("ops", None) or []:
+            _define_in(file)
         record = run(**options)
         if isinstance(record, int):
             return record
@@ -117,6 +119,10 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--only", metavar="CODES", help="only these checks: C05,C10")
     check.add_argument("--seed", type=int, default=0, help="seed of the random inputs (0)")
     _add_json(check)
+    skeleton = command(
+        "skeleton", _skeleton, "Python to begin with, for --ops: an operator for each one of a model that nobody knows."
+    )
+    skeleton.add_argument("model", metavar="MODEL", type=Path, help="an ONNX file")
     verify = command(
         "verify", _verify, "Is the compiled model right?  Against unoptimised onnxruntime; exit code 1 if not."
     )
@@ -168,6 +174,13 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_model(command: argparse.ArgumentParser) -> None:
     command.add_argument("model", metavar="MODEL", type=Path, help="an ONNX file")
+    command.add_argument(
+        "--ops",
+        action="append",
+        type=Path,
+        metavar="FILE.py",
+        help="run FILE.py first, which defines operators and registers them for the model's nodes",
+    )
     command.add_argument("--weights", choices=("random",), help="replace constant weights by random ones")
     command.add_argument("--seed", type=int, default=0, help="seed of the random weights and inputs (0)")
     _add_json(command)
@@ -289,6 +302,21 @@ def _advise(op: str, threads: int | None) -> Any:
 
     doctoring.require_tvm()
     return api.advise(op, threads=threads)
+
+
+def _define_in(file: Path) -> None:
+    from tvmlab import api, doctoring
+
+    doctoring.require_tvm()
+    api.define_in(file)
+
+
+def _skeleton(model: Path) -> int:
+    from tvmlab import api, doctoring
+
+    doctoring.require_tvm()
+    print(api.skeleton(model), end="")
+    return 0
 
 
 def _load(model: Path, weights: str | None, seed: int) -> Any:

@@ -30,6 +30,7 @@ __all__ = [
     "RemoteLost",
     "TvmlabError",
     "TypeRuleError",
+    "UnknownOperators",
     "nearest",
 ]
 
@@ -176,6 +177,22 @@ class GraphError(TvmlabError):
 
 class LoadError(TvmlabError):
     """A model cannot be read."""
+
+
+class UnknownOperators(LoadError):
+    """A model has operators for which there is no converter.
+
+    Attributes
+    ----------
+    skeleton : str
+        Python that defines and registers a live operator for each; what they compute is left to write.
+    """
+
+    def __init__(
+        self, what: str, where: Location | str | None = None, mend: str | None = None, skeleton: str = ""
+    ) -> None:
+        super().__init__(what, where, mend)
+        self.skeleton = skeleton
 
 
 class PipelineError(TvmlabError):

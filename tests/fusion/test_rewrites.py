@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, checker, helper, numpy_helper, parser
 from onnx.reference import ReferenceEvaluator
 
+from tvmlab.errors import GraphError
 from tvmlab.fusion import OnnxGraph, clean_up
 from tvmlab.fusion.rewrites import clean_model, fold_batchnorm_into_conv, remove_no_ops
 
@@ -397,3 +398,8 @@ def test_any_chain_of_no_ops_keeps_every_output(data):
     assert [o.name for o in made.graph.output] == outputs
     removable = sum(node.op_type in {"Mul", "Sub"} for node in made.graph.node)
     assert removable == 0
+
+
+def test_a_model_is_no_graph():
+    with pytest.raises(GraphError, match="takes an OnnxGraph, not a ModelProto"):
+        clean_up(parsed("(float[2] x) => (float[2] y) { y = Relu(x) }"))

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 import tvm
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 from tvm import relax
 from tvm.script import ir as I  # noqa: N812
 from tvm.script import relax as R  # noqa: N812
@@ -241,3 +241,28 @@ def test_a_file_that_is_here_is_nearer_than_one_of_the_onnx_package(tmp_path, mo
     with pytest.raises(LoadError) as refused:
         pipeline.load("light_squeeznet.onnx")
     assert refused.value.mend == "did you mean 'light_squeeznets.onnx'?"
+
+
+def test_constants_that_are_numbers_and_lists():
+    proto = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x) => (float[2] y, int64[2] z)
+        {
+            a = Constant <value_float: float = -0.5> ()
+            b = Constant <value_floats: floats = [1.0, 2.0]> ()
+            c = Constant <value_int: int = 3> ()
+            d = Constant <value_ints: ints = [4, 5]> ()
+            m = Max(x, a)
+            y = Add(m, b)
+            z = Add(c, d)
+        }
+    """)
+    y, z = pipeline.trace(pipeline.load(proto)).executable.run(np.array([-3, 2], "f4"))
+    assert (y.tolist(), z.tolist()) == ([0.5, 4], [7, 8])
+    assert (z.dtype, y.dtype) == ("i8", "f4")
+
+
+def test_a_name_that_is_no_text(small):
+    data = small.SerializeToString()
+    with pytest.raises(LoadError, match="no text in UTF-8"):
+        pipeline.load(data.replace(b"conv1", b"conv\xff"))

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from tvmlab.checks.claims import claimed_by, refused_report
-from tvmlab.checks.files import op_of_file
+from tvmlab.checks.files import op_of_file, run_module
 from tvmlab.checks.running import Progress, check_op, codes
 
-__all__ = ["Progress", "check_op", "claimed_by", "codes", "op_of_file", "refused_report"]
+__all__ = [
+    "Progress",
+    "check_op",
+    "claimed_by",
+    "codes",
+    "op_of_file",
+    "refused_report",
+    "run_module",
+]

@@ -8,13 +8,14 @@ import re
 import runpy
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tvmlab import ops
 from tvmlab.errors import LoadError, TvmlabError
 from tvmlab.ops import Op
 from tvmlab.ops.naming import did_you_mean
 
-__all__ = ["op_of_file"]
+__all__ = ["op_of_file", "run_module"]
 
 _CELL = re.compile(r"%%tvm_op\s+(\S+)")
 _PERCENT = re.compile(r"^# %%(?!tvm_).*$", re.MULTILINE)
@@ -91,16 +92,33 @@ def _is_cell_body(text: str) -> bool:
 
 def _of_module(path: Path, name: str | None) -> Op:
     before = set(ops.live_names())
+    values = run_module(path).values()
+    made = [*(set(ops.live_names()) - before), *(value.name for value in values if isinstance(value, Op))]
+    return ops.find(_one(path, sorted(set(made)), name))
+
+
+def run_module(path: Path) -> dict[str, Any]:
+    """Run a Python file; returns its globals.
+
+    Raises
+    ------
+    LoadError
+        It cannot be read, is no Python, or fails.
+    TvmlabError
+        What is wrong with an operator in it.
+    """
+    if not path.is_file():
+        raise LoadError(f"there is no file {path}", mend="give a Python file that defines operators with @tl.op")
+    if path.suffix != ".py":
+        raise LoadError(f"{path} is no Python file", mend="give a .py file that defines operators with @tl.op")
     try:
-        values = runpy.run_path(str(path)).values()
+        return runpy.run_path(str(path))
     except TvmlabError:
         raise
     except (Exception, SystemExit) as error:
         raise LoadError(
             f"{path} failed: {type(error).__name__}: {error}", mend=f"python {path} shows the whole traceback"
         ) from error
-    made = [*(set(ops.live_names()) - before), *(value.name for value in values if isinstance(value, Op))]
-    return ops.find(_one(path, sorted(set(made)), name))
 
 
 def _one(path: Path, names: list[str], name: str | None) -> str:

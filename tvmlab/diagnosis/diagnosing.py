@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tvmlab.diagnosis.places import chain, shorten, through_tvm, traceback_in_short, users_line
 from tvmlab.diagnosis.rules import Explanation, explain_text
-from tvmlab.errors import CallError, PipelineError, TvmlabError
+from tvmlab.errors import CallError, PipelineError, TvmlabError, UnknownOperators
 from tvmlab.records import Record
 
 __all__ = ["Diagnosis", "diagnose"]
@@ -26,6 +26,7 @@ _OWN_STAGES = {
     "PipelineError": "build",
     "RemoteLost": "remote device",
     "TypeRuleError": "type rule",
+    "UnknownOperators": "import from ONNX",
 }
 
 
@@ -114,6 +115,9 @@ def diagnose(error: BaseException | str | None = None) -> Diagnosis:
 def _of_ours(error: TvmlabError, found: Explanation | None, said: str) -> Diagnosis:
     """An error of tvmlab's own says what, where and how; of one that only passes TVM's words on the rule says more."""
     short = traceback_in_short(error)
+    if isinstance(error, UnknownOperators):
+        stage, mend = _OWN_STAGES["UnknownOperators"], "write what they compute, and run it before the model is loaded"
+        return Diagnosis("E32", error.what, stage, error.where, "", mend, error.skeleton, said, short)
     if found is None:
         stage = _OWN_STAGES.get(type(error).__name__, "")
         return Diagnosis("", error.what, stage, error.where, "", error.mend, "", said, short)

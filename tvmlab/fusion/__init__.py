@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from tvmlab.fusion.foreign import Registration, has_registered, registrations
 from tvmlab.fusion.graph import Edge, Graph, Kind
 from tvmlab.fusion.grouping import Grouping
 from tvmlab.fusion.kinds import kind
+from tvmlab.fusion.onnx_file import model_proto
 from tvmlab.fusion.onnx_functions import as_functions
 from tvmlab.fusion.onnx_graph import OnnxGraph, label
 from tvmlab.fusion.onnx_reader import OnnxReading, fuse_onnx, read_onnx
@@ -23,19 +25,23 @@ __all__ = [
     "Match",
     "OnnxGraph",
     "OnnxReading",
+    "Registration",
     "Template",
     "as_functions",
     "clean_up",
     "either",
     "fuse_onnx",
+    "has_registered",
     "impose",
     "kind",
     "label",
     "match_templates",
     "maybe",
+    "model_proto",
     "op",
     "partition",
     "read_onnx",
+    "registrations",
     "shipped_templates",
     "template",
     "value",

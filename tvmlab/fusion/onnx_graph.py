@@ -55,6 +55,8 @@ class OnnxGraph:
         Version of the standard operator set.
     reserved : frozenset of str
         Names of values around it, if it is a graph inside of a node.
+    versions : mapping of str to int
+        Of the operator sets of all domains; ``""`` is the standard one.
     """
 
     nodes: tuple[NodeProto, ...]
@@ -64,6 +66,7 @@ class OnnxGraph:
     outputs: tuple[ValueInfoProto, ...]
     opset: int
     reserved: frozenset[str] = field(default=frozenset(), repr=False)
+    versions: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, model: ModelProto) -> OnnxGraph:
@@ -95,6 +98,7 @@ class OnnxGraph:
             inputs=tuple(i for i in graph.input if i.name not in constants),
             outputs=tuple(graph.output),
             opset=next((opsets[d] for d in _STANDARD_DOMAINS if d in opsets), 1),
+            versions={"" if domain in _STANDARD_DOMAINS else domain: version for domain, version in opsets.items()},
         )
 
     @classmethod

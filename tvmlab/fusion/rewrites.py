@@ -19,6 +19,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
+from tvmlab.errors import GraphError
 from tvmlab.fusion.onnx_graph import OnnxGraph, attributes, fresh_names, is_standard, reads, subgraphs, value_names
 
 if TYPE_CHECKING:
@@ -50,7 +51,17 @@ def clean_up(graph: OnnxGraph) -> OnnxGraph:
     """All rewrites of this module, in an order in which each finds what the one before it made.
 
     Graphs inside of nodes are cleaned up too, with the constants that they see around them.
+
+    Raises
+    ------
+    GraphError
+        That is no `OnnxGraph`; `clean_model` takes a model.
     """
+    if not isinstance(graph, OnnxGraph):
+        raise GraphError(
+            f"clean_up takes an OnnxGraph, not a {type(graph).__name__}",
+            mend="clean_up(OnnxGraph.of(model)), or clean_model(model) for a ModelProto",
+        )
     return _clean_up(graph, _DEEPEST)
 
 

@@ -237,7 +237,7 @@ def _require_compute(values: Mapping[str, Any], source: Source, what: str) -> No
 def _class_text(declared: type) -> str:
     try:
         return inspect.getsource(declared)
-    except (OSError, TypeError):
+    except (OSError, TypeError, KeyError):
         return repr(sorted(vars(declared)))
 
 

@@ -109,7 +109,7 @@ def source_of(function: Callable[..., Any] | type) -> Source:
     try:
         filename = inspect.getsourcefile(function) or inspect.getfile(function)
         lines = linecache.getlines(filename)
-    except (OSError, TypeError):
+    except (OSError, TypeError, KeyError):  # KeyError: TVM's own getfile, of a class whose module is not loaded
         filename, lines = "<unknown>", []
     return Source(filename, label_of(filename), "".join(lines))
 

@@ -10,13 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from tvmlab.errors import LoadError
-from tvmlab.fusion.onnx_file import decoded, find, read_bytes, refuse_far_weights, refuse_misspelt
+from tvmlab.errors import CallError, LoadError
+from tvmlab.fusion.foreign import chosen
+from tvmlab.fusion.onnx_file import (
+    decoded,
+    find,
+    model_proto,
+    read_bytes,
+    refuse_broken_names,
+    refuse_far_weights,
+    refuse_misspelt,
+)
 from tvmlab.fusion.onnx_graph import OnnxGraph
 from tvmlab.pipeline.claims import refuse_false_claims
+from tvmlab.pipeline.foreign import without_functions
 from tvmlab.pipeline.graphs import graph
 from tvmlab.pipeline.guarded import guarded
 from tvmlab.pipeline.model import Model, model_of_module, model_of_onnx
+from tvmlab.pipeline.onnx_import import unknown_nodes
+from tvmlab.pipeline.skeletons import skeleton
 from tvmlab.pipeline.weights import with_random_weights
 from tvmlab.runtime import check_seed
 from tvmlab.runtime.executable import first_line
@@ -24,7 +36,7 @@ from tvmlab.runtime.executable import first_line
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-__all__ = ["load"]
+__all__ = ["load", "skeleton_of"]
 
 
 def load(source: Any, *, name: str | None = None, weights: str | None = None, seed: int = 0) -> Model:
@@ -124,8 +136,19 @@ def _checked(proto: ModelProto, where: str) -> ModelProto:
         raise LoadError(
             f"this is no ONNX model, or the beginning of one: it has {missing}", where, "download or export it again"
         )
+    refuse_broken_names(proto, where)
     refuse_false_claims(OnnxGraph.of(proto), proto, where)
-    return proto
+    return without_functions(proto, where)
+
+
+def skeleton_of(source: Any) -> str:
+    """What to write for the operators of an ONNX model that nobody knows; see `tvmlab.api.skeleton`."""
+    proto = without_functions(model_proto(source), "the model")
+    graph = OnnxGraph.of(proto)
+    unknown = [node for node in unknown_nodes(graph) if chosen(node, graph.versions) is None]
+    if not unknown:
+        raise CallError("all operators of the model are known", mend="tl.load reads it as it is")
+    return skeleton(unknown)
 
 
 def _name_of(source: Any, proto: ModelProto) -> str:

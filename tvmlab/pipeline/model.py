@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tvmlab import ops
 from tvmlab.errors import LoadError
 from tvmlab.fusion.onnx_graph import OnnxGraph
-from tvmlab.pipeline.live import DOMAIN, LiveCall, call_of
+from tvmlab.pipeline.foreign import settled, with_live_nodes
+from tvmlab.pipeline.live import LiveCall
 from tvmlab.pipeline.onnx_import import import_graph
 from tvmlab.records import Record, TensorInfo
 from tvmlab.runtime.signature import parameter_of
@@ -100,17 +101,18 @@ def model_of_onnx(proto: ModelProto, name: str, live: Mapping[str, LiveCall] | N
     Parameters
     ----------
     live : mapping, optional
-        See `Model`; default: what the nodes of our own domain say.
+        See `Model`; default: what the nodes of our own domain, and of registered operators, say.
 
     Raises
     ------
     LoadError
         The graph is broken, or TVM cannot import it.
     """
-    graph = OnnxGraph.of(proto)
     if live is None:
-        live = {node.output[0]: call_of(node) for node in graph.nodes if node.domain == DOMAIN}
+        proto, live = with_live_nodes(proto)
+    graph = OnnxGraph.of(proto)
     imported = import_graph(graph, live)
+    proto, live = settled(proto, live)
     inputs, outputs = interface(imported.module)
     return Model(
         name=name,

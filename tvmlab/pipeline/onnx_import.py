@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -14,20 +15,26 @@ from onnx import numpy_helper
 
 from tvmlab import tvm_api
 from tvmlab.errors import LoadError
-from tvmlab.fusion.onnx_graph import OnnxGraph, attributes, is_standard, label
+from tvmlab.fusion.onnx_file import inner_graphs
+from tvmlab.fusion.onnx_graph import OnnxGraph, attributes, is_standard, label, subgraphs
 from tvmlab.fusion.onnx_reader import labels_of
 from tvmlab.pipeline.dimensions import with_named_dimensions
 from tvmlab.pipeline.guarded import guarded
 from tvmlab.pipeline.live import DOMAIN, LiveCall
+from tvmlab.pipeline.skeletons import unknown_operators
 from tvmlab.pipeline.variable_names import identifier, with_telling_names
 from tvmlab.runtime.executable import first_line
 
 if TYPE_CHECKING:
     from onnx import NodeProto
 
-__all__ = ["Imported", "import_graph"]
+__all__ = ["Imported", "import_graph", "unknown_nodes"]
 
-_IMPORTED_DOMAINS = ("", "ai.onnx", "com.microsoft")
+# What a Constant may hold beside a tensor, which is all that TVM's importer knows.
+_CONSTANTS = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}
+_CONTRIBUTED = "com.microsoft"
+# Operators of onnxruntime's own that bear a name of ONNX's and mean the same, or are what TVM has a converter for.
+_SHARED = frozenset(("Attention", "DequantizeLinear", "Gelu", "GridSample", "Pad", "QuantizeLinear", "Range", "Trilu"))
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ def import_graph(graph: OnnxGraph, live: Mapping[str, LiveCall]) -> Imported:
         )
 
     view = SimpleNamespace(
-        node=[_with_tvms_momentum(node) for node in graph.nodes],
+        node=[_as_tvm_reads_it(node) for node in graph.nodes],
         input=with_named_dimensions(graph.inputs),
         output=graph.outputs,
     )
@@ -86,16 +93,28 @@ def import_graph(graph: OnnxGraph, live: Mapping[str, LiveCall]) -> Imported:
     return Imported(*with_telling_names(module, provenance))
 
 
-def _with_tvms_momentum(node: NodeProto) -> NodeProto:
-    """A training BatchNormalization as TVM reads it: there, momentum is the part of the batch in the statistics."""
+def _as_tvm_reads_it(node: NodeProto) -> NodeProto:
+    """The node, or what TVM's importer takes for the same where it reads an operator otherwise than ONNX does."""
     given = attributes(node)
-    if node.op_type != "BatchNormalization" or not is_standard(node) or not given.get("training_mode", 0):
+    if not is_standard(node):
         return node
+    if node.op_type == "BatchNormalization" and given.get("training_mode", 0):
+        # There, momentum is the part of the batch in the statistics.
+        return _with_attribute(node, "momentum", "momentum", 1 - given.get("momentum", 0.9))
+    if node.op_type == "Constant":
+        for name, dtype in _CONSTANTS.items():
+            if name in given:
+                return _with_attribute(node, name, "value", numpy_helper.from_array(np.asarray(given[name], dtype)))
+    return node
+
+
+def _with_attribute(node: NodeProto, old: str, new: str, value: Any) -> NodeProto:
+    """The node with one attribute in the place of another."""
     changed = onnx.NodeProto()
     changed.CopyFrom(node)
-    kept = [attribute for attribute in node.attribute if attribute.name != "momentum"]
+    kept = [attribute for attribute in node.attribute if attribute.name != old]
     del changed.attribute[:]
-    changed.attribute.extend([*kept, onnx.helper.make_attribute("momentum", 1 - given.get("momentum", 0.9))])
+    changed.attribute.extend([*kept, onnx.helper.make_attribute(new, value)])
     return changed
 
 
@@ -119,20 +138,36 @@ def _arrays(graph: OnnxGraph) -> Iterator[tuple[str, Any]]:
 
 
 def _refuse_unknown(graph: OnnxGraph) -> None:
-    known = tvm_api.onnx_operators()
-    unknown: dict[str, list[str]] = {}
+    """Refuse nodes that TVM would take for others, since it looks at their type alone, or does not know."""
+    if unknown := unknown_nodes(graph):
+        raise unknown_operators(unknown, graph.versions)
+    for node in _inner_nodes(graph):
+        if node.domain == DOMAIN:
+            raise LoadError(
+                f"the live operator {node.op_type} stands inside of another node, where it cannot be imported",
+                f"node {label(node)!r}",
+                "let it stand in the graph itself, or export the model without the branch or loop around it",
+            )
+
+
+def _imported(node: NodeProto, known: frozenset[str]) -> bool:
+    if node.domain == _CONTRIBUTED:
+        return node.op_type in known and (node.op_type in _SHARED or not onnx.defs.has(node.op_type))
+    return is_standard(node) and node.op_type in known
+
+
+def _inner_nodes(graph: OnnxGraph) -> Iterator[NodeProto]:
     for node in graph.nodes:
-        imported = node.domain in _IMPORTED_DOMAINS and node.op_type in known
-        if not imported and node.domain != DOMAIN:
-            full = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
-            unknown.setdefault(full, []).append(label(node))
-    if unknown:
-        first = next(iter(unknown.values()))[0]
-        raise LoadError(
-            f"TVM's importer does not know {', '.join(sorted(unknown))}",
-            where=f"node {first!r}" + (f" and {sum(map(len, unknown.values())) - 1} more" if len(unknown) > 1 else ""),
-            mend="define the operator live (%%tvm_op) and put it in the node's place, or export the model without it",
-        )
+        for own in subgraphs(node):
+            for inner in inner_graphs(own):
+                yield from inner.node
+
+
+def unknown_nodes(graph: OnnxGraph) -> list[NodeProto]:
+    """Nodes, those inside of others too, that TVM cannot import, and that are not of our own domain."""
+    known = tvm_api.onnx_operators()
+    every = itertools.chain(graph.nodes, _inner_nodes(graph))
+    return [node for node in every if node.domain != DOMAIN and not _imported(node, known)]
 
 
 def _provenance(
