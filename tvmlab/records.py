@@ -1073,7 +1073,9 @@ class Property:
         As a sentence that is true of a right answer.
     check : callable
         From the answer and a ``numpy.random.Generator``, from which all random inputs must come, to the first
-        `Mismatch`; None if there is none.
+        `Mismatch`; None if there is none.  It calls the answer with plain values alone (numbers, texts, arrays, graphs,
+        lists and dicts of these), and finds out the rest by ``tvmlab.sandbox.beside(answer, probe, …)``: in grading the
+        answer is in another process.
     """
 
     name: str

@@ -9,6 +9,7 @@ import pytest
 
 from tvmlab import course, fusion
 from tvmlab.course.grouping import groups_as_tvm, random_graphs
+from tvmlab.course.judging import judge_apart
 from tvmlab.course.naive_groups import naive_groups
 from tvmlab.course.trees import by_brute_force
 
@@ -24,6 +25,17 @@ def test_the_solution_has_every_property_public_and_hidden(identity, teacher, ca
     assert verdict.ok, verdict.headline
     assert len(verdict.results) == len(course.find(identity).properties) + len(found.HIDDEN)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("identity", EXERCISES)
+def test_the_solution_has_them_from_another_process_too(identity, teacher, apart):
+    """A check that asks more of an answer than plain values has to ask by `tvmlab.sandbox.beside`."""
+    found = teacher(identity)
+    with apart.new() as answer:
+        verdict = judge_apart(
+            course.find(identity), found.SOLUTION, answer, hidden=found.HIDDEN, secret=b"another secret"
+        )
+    assert verdict.ok, verdict.headline
 
 
 @pytest.mark.parametrize("identity", EXERCISES)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import hmac
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tvmlab import ongoing
-from tvmlab.errors import Location, TvmlabError
+from tvmlab.errors import TvmlabError
 from tvmlab.records import Exercise, Mismatch, Property, PropertyResult, Verdict
+from tvmlab.sandbox.answers import Cache, Refused, answer_of, unwritten
+from tvmlab.sandbox.remote import AnswerLost, RemoteAnswer, Unmade
 
-if TYPE_CHECKING:
-    from tvmlab.ops.source import Source
+__all__ = ["generator", "judge", "judge_apart"]
 
-__all__ = ["generator", "judge"]
-
-Cache = Callable[[str], str]
+PlaceOf = Callable[[BaseException], Any]
 
 
 def judge(
@@ -57,25 +55,73 @@ def judge(
         The cell is no Python, fails while it runs, or does not define what is asked for.
     """
     properties = (*exercise.properties, *hidden)
-    blank = _unwritten(body, label, first_line)
+    blank = unwritten(body, label, first_line)
     if blank:
         return _nothing(exercise, properties, blank)
-    given = {"label": label, "first_line": first_line, "cache": cache}
     try:
-        answer, source = _answer(exercise, body, dict(shell_namespace or {}), given)
-    except _Refused as refused:
+        answer, source = answer_of(
+            exercise.asks, body, shell_namespace or {}, label=label, first_line=first_line, cache=cache
+        )
+    except Refused as refused:
         error = refused.error
-        result = PropertyResult("it is an operator", "fails", Mismatch(error.what, error.where, error.mend))
-        rest = (PropertyResult(each.name, "untried") for each in properties)
-        return Verdict(exercise.id, exercise.title, (result, *rest))
+        return _refused(exercise, properties, Mismatch(error.what, error.where, error.mend))
     try:
-        results = []
-        for done, each in enumerate(properties):
-            ongoing.say(each.name, done, len(properties))
-            results.append(_try(each, answer, source, generator(secret, exercise.id, each.name)))
+        results = check(exercise.id, properties, answer, secret, source.of_exception)
     except NotImplementedError as error:
         return _nothing(exercise, properties, str(source.of_exception(error) or label))
     return Verdict(exercise.id, exercise.title, tuple(results), answer=answer)
+
+
+def judge_apart(
+    exercise: Exercise,
+    body: str,
+    answer: RemoteAnswer,
+    *,
+    before: Sequence[str] = (),
+    hidden: Sequence[Property] = (),
+    secret: bytes = b"",
+    label: str = "cell",
+) -> Verdict:
+    """Have an answer run in another process, and check every property of it here.
+
+    Parameters
+    ----------
+    answer : RemoteAnswer
+        A new one of a `Sandbox`.
+    before : sequence of str
+        The code cells before it in its notebook.
+    exercise, body, hidden, secret, label
+        As for `judge`.
+
+    Returns
+    -------
+    Verdict
+        Whatever the answer does.
+    """
+    properties = (*exercise.properties, *hidden)
+    try:
+        answer.make(exercise.asks, body, label, before)
+        results = check(exercise.id, properties, answer, secret, _place_apart)
+    except Unmade as unmade:
+        if unmade.kind == "unwritten":
+            return _nothing(exercise, properties, unmade.what)
+        return _refused(exercise, properties, Mismatch(unmade.what, unmade.where, unmade.mend), unmade.kind)
+    except NotImplementedError as error:
+        return _nothing(exercise, properties, str(error))
+    except AnswerLost as lost:
+        return _refused(exercise, properties, _of_lost(lost), "error")
+    return Verdict(exercise.id, exercise.title, results)
+
+
+def check(
+    identity: str, properties: Sequence[Property], answer: Any, secret: bytes, place_of: PlaceOf
+) -> tuple[PropertyResult, ...]:
+    """Check properties of an answer, each with random numbers of its own."""
+    results = []
+    for done, each in enumerate(properties):
+        ongoing.say(each.name, done, len(properties))
+        results.append(_try(each, answer, place_of, generator(secret, identity, each.name)))
+    return tuple(results)
 
 
 def generator(secret: bytes, *names: str) -> np.random.Generator:
@@ -84,69 +130,39 @@ def generator(secret: bytes, *names: str) -> np.random.Generator:
     return np.random.default_rng(np.frombuffer(digest, np.uint32))
 
 
-class _Refused(Exception):
-    """TVM or a quick check refuses the operator."""
-
-    def __init__(self, error: TvmlabError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-def _answer(exercise: Exercise, body: str, names: dict[str, Any], given: dict[str, Any]) -> tuple[Any, Source]:
-    """What the cell defines, and its source."""
-    from tvmlab import ops
-    from tvmlab.ops.source import source_of
-
-    if "." not in exercise.asks:
-        function = ops.read_function(exercise.asks, body, user_namespace=names, **given)
-        return function, _labelled(source_of(function), given["label"])
-    parts = ops.read_cell(body, user_namespace=names, **given)
-    try:
-        return ops.define(exercise.asks, parts), parts.source
-    except NotImplementedError:
-        raise
-    except TvmlabError as error:
-        raise _Refused(error) from error
-
-
-def _labelled(source: Source, label: str) -> Source:
-    return type(source)(source.filename, label, source.text)
-
-
-def _try(each: Property, answer: Any, source: Source, random: np.random.Generator) -> PropertyResult:
+def _try(each: Property, answer: Any, place_of: PlaceOf, random: np.random.Generator) -> PropertyResult:
     try:
         mismatch = each.check(answer, random)
     except NotImplementedError:
         raise
+    except AnswerLost as lost:
+        mismatch = _of_lost(lost)
     except TvmlabError as error:
         mismatch = Mismatch(error.what, error.where, error.mend)
     except (Exception, SystemExit) as error:
-        place = source.of_exception(error)
+        place = place_of(error)
         if place is None:
             raise  # not the student's fault
         mismatch = Mismatch(f"{type(error).__name__}: {error}", str(place), "mend this line")
     return PropertyResult(each.name, "holds" if mismatch is None else "fails", mismatch)
 
 
+def _place_apart(error: BaseException) -> Any:
+    return getattr(error, "place_in_answer", None)
+
+
+def _of_lost(lost: AnswerLost) -> Mismatch:
+    return Mismatch(f"the answer cannot be judged: {lost}", mend="run it in a notebook with %config Tvmlab.safe = True")
+
+
+def _refused(exercise: Exercise, properties: Sequence[Property], mismatch: Mismatch, kind: str = "refused") -> Verdict:
+    first = "it is an operator" if kind == "refused" else "its cell runs"
+    result = PropertyResult(first, "fails", mismatch)
+    rest = (PropertyResult(each.name, "untried") for each in properties)
+    return Verdict(exercise.id, exercise.title, (result, *rest))
+
+
 def _nothing(exercise: Exercise, properties: Sequence[Property], where: str) -> Verdict:
     return Verdict(
         exercise.id, exercise.title, tuple(PropertyResult(each.name, "untried") for each in properties), unwritten=where
     )
-
-
-def _unwritten(body: str, label: str, first_line: int) -> str:
-    """The first line that has ``...`` where a statement or a value belongs; empty if there is none."""
-    try:
-        tree = ast.parse(body)
-    except (SyntaxError, ValueError):
-        return ""  # running it says more
-    lines = [
-        node.value.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign | ast.Return)
-        and isinstance(node.value, ast.Constant)
-        and node.value.value is ...
-    ]
-    if not lines:
-        return ""
-    return str(Location(label, min(lines) + first_line - 1, -1, body.splitlines()[min(lines) - 1]))

@@ -8,19 +8,28 @@ import numpy as np
 
 from tvmlab.errors import TvmlabError
 from tvmlab.records import Exercise, Mismatch, Property
+from tvmlab.sandbox import beside
 
 
 def refusal(answer: Any, lower: float, upper: float) -> Mismatch | None:
-    """What is wrong with what an operator does with two limits, without compiling it."""
+    """What is wrong with what an operator does with two limits."""
+    given = f"lower={lower!r}, upper={upper!r}"
+    refused = beside(answer, why_refused, lower, upper)
+    if refused is not None:
+        return Mismatch(f"{given} is refused, and is legal", mend=refused) if lower <= upper else None
+    return Mismatch(f"{given} is taken, and is illegal") if lower > upper else None
+
+
+def why_refused(answer: Any, lower: float, upper: float) -> str | None:
+    """Why an operator refuses two limits, without compiling it; None if it takes them."""
     from tvm import relax
 
     x = relax.Var("x", relax.TensorType((2,), "float32"))
-    given = f"lower={lower!r}, upper={upper!r}"
     try:
         answer(x, lower=lower, upper=upper)
     except TvmlabError as error:
-        return Mismatch(f"{given} is refused, and is legal", mend=error.what) if lower <= upper else None
-    return Mismatch(f"{given} is taken, and is illegal") if lower > upper else None
+        return error.what
+    return None
 
 
 def apart(answer: Any, random: np.random.Generator) -> Mismatch | None:
