@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         LevelsDiff,
         Partition,
         PartitionDiff,
+        Report,
         StageDiff,
         Timing,
         Verdict,
@@ -59,6 +60,7 @@ __all__ = [
     "load",
     "op",
     "progress",
+    "report",
     "run",
     "serve",
     "skeleton",
@@ -559,6 +561,14 @@ def tune(model: Any, *, progress: Callable[[Step], None] | None = None, **option
     from tvmlab import measure
 
     return measure.tune(_as_model(model), progress=progress, **options)
+
+
+@_shows("reporting on {}")
+def report(model: Any, file: str | os.PathLike[str] | None = None, **options: Any) -> Report:
+    """Write one HTML file with all records of a model; see `tvmlab.reporting.report`."""
+    from tvmlab import reporting
+
+    return reporting.report(_as_model(model), file, **options)
 
 
 def track(host: str = "127.0.0.1", port: int = 9190, **options: Any) -> int:

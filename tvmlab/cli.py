@@ -139,6 +139,13 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_remote(bench)
 
+    report = command("report", _report, "One HTML file with all about a model: stages, fusion, values, times.")
+    _add_model(report)
+    report.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the HTML file (the model's name)")
+    report.add_argument("--no-timing", dest="timing", action="store_false", help="leave the times out")
+    report.add_argument("--threads", type=int, metavar="N", help="threads of every side")
+    report.add_argument("--open", action="store_true", dest="open_report", help="open it in a browser")
+
     tune = command("tune", _tune, "Search for schedules that are faster than the rules', and keep them.")
     _add_model(tune)
     tune.add_argument("--trials", type=int, metavar="N", help="candidates to measure, dealt by the kernels' time (64)")
@@ -289,6 +296,23 @@ def _bench(model: Path, weights: str | None, seed: int, threads: int | None, ker
     if kernels:
         given["kernels"] = True
     return api.bench(_load(model, weights, seed), seed=seed, **given)
+
+
+def _report(
+    model: Path,
+    weights: str | None,
+    seed: int,
+    file: Path | None,
+    timing: bool,
+    threads: int | None,
+    open_report: bool,
+) -> Any:
+    from tvmlab import api
+
+    record = api.report(_load(model, weights, seed), file, timing=timing, threads=threads, seed=seed)
+    if open_report:
+        webbrowser.open(Path(record.file).resolve().as_uri())
+    return record
 
 
 def _why(text: str | None) -> Any:

@@ -1312,3 +1312,34 @@ class CourseProgress(Record):
         upcoming = next((s for s in self.standings if s.state != "solved"), None)
         then = f"; next: {upcoming.exercise} {upcoming.title}" if upcoming else ""
         return f"{solved} of {len(self.standings)} exercises solved{then}"
+
+
+@dataclass(frozen=True, repr=False)
+class Report(Record):
+    """A file with all records of one model.
+
+    Parameters
+    ----------
+    model : str
+    file : str
+        The HTML file.
+    bytes : int
+        Its size.
+    facts : mapping of str to str
+        What it says first: kernels, whether it is right, how fast.
+    seconds : mapping of str to float
+        What each part took, by its title.
+    ok : bool
+        Whether every part could be made, and what was verified is right.
+    """
+
+    model: str
+    file: str
+    bytes: int
+    facts: Mapping[str, str]
+    seconds: Mapping[str, float]
+    ok: bool
+
+    @property
+    def headline(self) -> str:
+        return f"{self.model}: report in {self.file} ({self.bytes / 1000:,.0f} kB; open it in a browser)"

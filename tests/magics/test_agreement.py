@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from tvmlab import api, doctoring, measure, pipeline
+from tvmlab import api, doctoring, measure, pipeline, reporting
 from tvmlab.magics.commands import DEFAULT_SIDES, SIDES, STAGES, Tvmlab
 
 FUNCTIONS = {  # what each magic calls, and the arguments that are not its options
@@ -22,6 +22,7 @@ FUNCTIONS = {  # what each magic calls, and the arguments that are not its optio
     "tvm_exercise": (api.attempt, {"body", "shell_namespace", "label", "first_line", "cache"}),
     "tvm_hint": (api.hint, set()),
     "tvm_progress": (api.progress, set()),
+    "tvm_report": (reporting.report, set()),
     "tvm_why": (api.why, set()),
     "tvm_doctor": (doctoring.examine, set()),
 }

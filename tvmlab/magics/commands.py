@@ -352,6 +352,21 @@ class Tvmlab(Magics):
         return backend.api().tune(model, **options)
 
     @command(
+        MODEL,
+        argument(
+            "file", nargs="?", type=Path, default=None, metavar="FILE", help="The HTML file; else the model's name."
+        ),
+        argument("--no-timing", dest="timing", action="store_false", help="Leave the times out, which take longest."),
+        argument("--sides", nargs="+", choices=SIDES, metavar="SIDE", help="What is timed: see %%tvm_time."),
+        argument("--budget", type=float, metavar="SECONDS", help="How long the rounds of the timing may take."),
+        argument("--threads", type=int, metavar="N", help="Threads of every side."),
+        SEED,
+    )
+    def tvm_report(self, model: Any, **options: Any) -> Any:
+        """Write one HTML file with all about a model: stages, fusion and its reasons, values, times."""
+        return backend.api().report(model, **options)
+
+    @command(
         # None, since argparse takes the mark of an absent argument for what was given
         argument(
             "model", nargs="?", default=None, metavar="MODEL", help="A model; without it the last error is explained."

@@ -14,8 +14,8 @@ __all__ = ["decisions_of", "graph_of", "graph_picture"]
 
 _DRAWABLE = 20_000  # nodes: how often they repeat is looked at up to here
 _TILES = 600
+_BESIDE = 40  # nodes: of more, the tree is drawn without the graph beside it
 _WIDE = 1500  # pixels: beyond, the kernels are not drawn beside their nodes
-_DECISIONS = 40  # nodes
 
 
 def graph_of(record: Partition) -> Html:
@@ -39,18 +39,20 @@ def graph_of(record: Partition) -> Html:
     return scroll(image(data, alt, width), height="60em")
 
 
-def decisions_of(record: Partition) -> Html:
-    """The tree of post-dominators, and every decision in order; of small graphs."""
+def decisions_of(record: Partition, most: int) -> Html:
+    """The tree of post-dominators, and every decision in order; of graphs of at most so many nodes."""
     grouping = record.grouping
-    if not 0 < len(grouping.graph) <= _DECISIONS:
+    if not 0 < len(grouping.graph) <= most:
         return Html()
     made = turns(grouping)
     tree = tree_scene(grouping, names=len(grouping.graph) <= graphs.SMALL)
     kinds = {tile.kind for tile in tree.tiles}
     titles = {tile.node: node_words.title_of(grouping.graph, tile.node) for tile in tree.tiles}
-    before = graphs.nodes_scene(grouping.graph, graphs.members(record), folded=False)
-    heads = ("the graph, in groups", "its post-dominators")
-    data, width, _ = scene_svg.svg(list(zip(heads, (before, tree), strict=True)), titles, kinds)
+    parts = [("post-dominators", tree)]
+    if len(grouping.graph) <= _BESIDE:
+        before = graphs.nodes_scene(grouping.graph, graphs.members(record), folded=False)
+        parts.insert(0, ("the graph, in groups", before))
+    data, width, _ = scene_svg.svg(parts, titles, kinds)
     merged = sum(turn.merged for turn in made)
     alt = f"Tree of post-dominators: {merged} merges. The decisions are listed below."
     told = (details(_heading(grouping, turn), sentence(node_words.told(grouping, turn))) for turn in made)
@@ -60,7 +62,9 @@ def decisions_of(record: Partition) -> Html:
         "everything made from it flows through, unless a rule forbids it. In the tree, green lines are merges, and red "
         "broken ones refusals."
     )
-    return details(head, explained, image(data, alt, width), *told)
+    return details(
+        head, explained, scroll(image(data, alt, width, shrinks=False), height="60em"), scroll(*told, height="60em")
+    )
 
 
 def _heading(grouping: Grouping, turn: Turn) -> Html:

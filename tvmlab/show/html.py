@@ -130,11 +130,15 @@ def card(title: object, *body: object, accent: str = palette.LINE) -> Html:
     return tag("div", head, *body, style=f"border-left:4px solid {accent};padding:2px 0 2px 12px;line-height:1.45")
 
 
-def image(data: bytes, alt: str, width: int) -> Html:
-    """A PNG or an SVG inside the page, on a white card, since a plot has one set of colours for all themes."""
+def image(data: bytes, alt: str, width: int, *, shrinks: bool = True) -> Html:
+    """A PNG or an SVG inside the page, on a white card, since a plot has one set of colours for all themes.
+
+    It gets smaller where there is no room for it, unless it has to be scrolled then.
+    """
     kind = "svg+xml" if data.startswith(b"<svg") else "png"
     encoded = base64.b64encode(data).decode("ascii")
-    style = f"max-width:100%;background:#FFFFFF;border:1px solid {palette.LINE};border-radius:6px;margin:4px 0"
+    room = "max-width:100%;" if shrinks else ""
+    style = f"{room}background:#FFFFFF;border:1px solid {palette.LINE};border-radius:6px;margin:4px 0"
     return Html(
         f'<img src="data:image/{kind};base64,{encoded}" alt="{escape(alt)}" width="{width}" style="{style}">',
     )

@@ -1,4 +1,4 @@
-"""An executed notebook as one HTML file that needs nothing else: for ``tvmlab demo`` and for handing on.
+"""HTML files that need nothing else: an executed notebook, for ``tvmlab demo`` and for handing on, and reports.
 
 Other than a picture inside a notebook, a page is a file of its own, and may bring a style sheet with it.
 """
@@ -16,8 +16,10 @@ from tvmlab.show.html import MONO, Html, escape, join, tag
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-__all__ = ["notebook_page", "notebook_sections", "page"]
+__all__ = ["notebook_page", "notebook_sections", "page", "section"]
 
+_NO_NAME = re.compile(r"[^a-z0-9]+")
+_SECTION = re.compile(r'<section id="(?P<name>[^"]*)"><h2>(?P<title>.*?)</h2>')
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _STYLE = f"""
 :root {{ color-scheme: light dark; --ground: #ffffff; --ink: #1f1f1f; --stripe: #f5f5f5; --shade: #f4f4f2; }}
@@ -44,11 +46,34 @@ img {{ max-width: 100%; }}
 .prose table {{ border-collapse: collapse; font-size: 0.92em; }}
 .prose th, .prose td {{ border-bottom: 1px solid {palette.LINE}; padding: 4px 14px 4px 0; text-align: left; }}
 tbody tr:nth-child(even) {{ background: var(--stripe); }}
+main.wide {{ max-width: 84rem; }}
+section {{ font-size: 0.95rem; overflow-wrap: break-word; }}
+section > div {{ overflow-x: auto; }}
+summary:focus-visible, a:focus-visible {{ outline: 2px solid {palette.SIDES[3]}; }}
+@media print {{
+  :root {{ color-scheme: light; --ground: #ffffff; --ink: #000000; --stripe: #f5f5f5; --shade: #f4f4f2; }}
+  main, main.wide {{ max-width: none; padding: 0; }}
+  nav {{ display: none; }}
+  h2 {{ break-after: avoid; }}
+  tr, img {{ break-inside: avoid; }}
+  pre {{ white-space: pre-wrap !important; }}
+  [style*="max-height"] {{ max-height: none !important; overflow: visible !important; }}
+}}
 """
 
 
-def page(title: str, sections: Iterable[Html]) -> str:
-    """A whole HTML document: one column, light or dark as the reader's system is, nothing fetched."""
+def page(title: str, sections: Iterable[Html], *, contents: bool = False, wide: bool = False) -> str:
+    """A whole HTML document: one column, light or dark as the reader's system is, nothing fetched.
+
+    Parameters
+    ----------
+    title : str
+    sections : iterable of Html
+    contents : bool
+        Whether the title and links to the sections come first.
+    wide : bool
+        Whether there is room for large pictures.
+    """
     head = join(
         [
             Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
@@ -56,7 +81,22 @@ def page(title: str, sections: Iterable[Html]) -> str:
             tag("style", Html(_STYLE)),
         ]
     )
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>{tag("main", *sections)}</body></html>\n'
+    parts = list(sections)
+    first = [tag("h1", title), _contents(parts)] if contents else []
+    body = tag("main", *first, *parts, **({"class": "wide"} if wide else {}))
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>{body}</body></html>\n'
+
+
+def section(title: str, *children: object) -> Html:
+    """A part of a page that can be linked to."""
+    name = _NO_NAME.sub("-", title.lower()).strip("-")
+    return tag("section", tag("h2", title), *children, id=name)
+
+
+def _contents(sections: Iterable[Html]) -> Html:
+    found = (_SECTION.match(each) for each in sections)
+    links = (tag("a", Html(each["title"]), href=f"#{each['name']}") for each in found if each)
+    return tag("nav", join(links, " · "), **{"aria-label": "Contents"})
 
 
 def notebook_page(notebook: Mapping[str, Any], title: str | None = None) -> str:

@@ -10,6 +10,9 @@ from tvmlab.show import palette
 from tvmlab.show.html import Html, card, chip, details, join, mono, muted, scroll, table, tag
 from tvmlab.show.text import count, operation, plain_table, short, size
 
+__all__ = ["DECISIONS", "page_of", "partition", "partition_diff"]
+
+DECISIONS = 40  # nodes: of graphs up to there a notebook shows every decision
 _FEW = 12
 _PLAIN_ROWS = 20
 _ENGINES = {"tvm": "TVM's FuseOps", "none": "no fusion", "python": "tvmlab's own fuser"}
@@ -18,15 +21,24 @@ _ENGINES = {"tvm": "TVM's FuseOps", "none": "no fusion", "python": "tvmlab's own
 @picture(Partition)
 def partition(record: Partition) -> Bundle:
     """The group table; long ones are summed up by pattern first."""
+    saved = _saved(record)
+    lines = [record.headline, saved, _plain(record.groups)]
+    return {"text/plain": "\n".join(filter(None, lines)), "text/html": str(page_of(record))}
+
+
+def page_of(record: Partition, decisions: int = DECISIONS) -> Html:
+    """The same as HTML alone, with every decision in graphs of at most so many nodes."""
     engine = _ENGINES.get(record.engine, record.engine)
     title = join(
         [f"{record.model}: {record.kernels_before:,} → {record.kernels_after:,} kernels ", muted(f"({engine})")]
     )
     body = _all_groups(record.groups) if len(record.groups) <= _FEW else _summed_up(record.groups)
-    saved = f"{size(record.bytes_saved)} of values in between are no longer written" if record.bytes_saved else ""
-    page = card(title, _bars(record), _legend(record.groups), muted(saved), body, *_drawn(record), accent=palette.GOOD)
-    lines = [record.headline, saved, _plain(record.groups)]
-    return {"text/plain": "\n".join(filter(None, lines)), "text/html": str(page)}
+    parts = (_bars(record), _legend(record.groups), muted(_saved(record)), body, *_drawn(record, decisions))
+    return card(title, *parts, accent=palette.GOOD)
+
+
+def _saved(record: Partition) -> str:
+    return f"{size(record.bytes_saved)} of values in between are no longer written" if record.bytes_saved else ""
 
 
 @picture(PartitionDiff)
@@ -61,12 +73,12 @@ def _bars(record: Partition) -> Html:
     return tag("div", *cells, style="max-width:34em;font-size:92%;margin:4px 0")
 
 
-def _drawn(record: Partition) -> tuple[Html, ...]:
+def _drawn(record: Partition, decisions: int) -> tuple[Html, ...]:
     if record.grouping is None:
         return ()
     from tvmlab.show import drawings, refusals  # they need the fuser, which is there if the record is
 
-    return drawings.graph_of(record), refusals.refusals_of(record), drawings.decisions_of(record)
+    return drawings.graph_of(record), refusals.refusals_of(record), drawings.decisions_of(record, decisions)
 
 
 def _legend(groups: Iterable[Group]) -> Html:
