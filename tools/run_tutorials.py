@@ -63,7 +63,9 @@ def _report(source: Path, *, solve: bool, out: Path | None) -> bool:
 def _run(notebook: Any) -> list[str]:
     """Execute a notebook in place; what it wrote to stderr, and the error that it must not have."""
     with tempfile.TemporaryDirectory() as folder:
-        client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": folder}})
+        client = nbclient.NotebookClient(
+            notebook, timeout=300, extra_arguments=["--log-level=40"], resources={"metadata": {"path": folder}}
+        )
         try:
             client.execute()
         except nbclient.exceptions.CellExecutionError as error:
