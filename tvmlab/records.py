@@ -1115,6 +1115,8 @@ class ElementMismatch(Mismatch):
         Of equal shapes.
     wrong : ndarray of bool
         Which elements are wrong.
+    names : tuple of str
+        Of the rows, and of the columns too; empty if they are numbers.
     """
 
     case: str = ""
@@ -1122,6 +1124,7 @@ class ElementMismatch(Mismatch):
     got: Any = None
     expected: Any = None
     wrong: Any = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -1135,12 +1138,15 @@ class GroupMismatch(Mismatch):
         The groups; those of the answer may leave nodes out, or name them twice.
     edge : tuple of int or None
         Two nodes of which the second reads the first, and that are together on one side only.
+    heads : pair of str
+        Whose groups these are.
     """
 
     graph: Any = None
     got: tuple[tuple[int, ...], ...] = ()
     expected: tuple[tuple[int, ...], ...] = ()
     edge: tuple[int, int] | None = None
+    heads: tuple[str, str] = ("your groups", "TVM's groups")
 
 
 @dataclass(frozen=True)
@@ -1159,6 +1165,33 @@ class ParentMismatch(Mismatch):
     node: int = 0
     got: Any = None
     expected: int | None = None
+
+
+@dataclass(frozen=True)
+class EdgeMismatch(Mismatch):
+    """Edges of a graph that are missing, or that are too many.
+
+    Parameters
+    ----------
+    graph : tvmlab.fusion.Graph
+        The right one.
+    missing, extra : tuple of pairs of int
+        Producer and consumer of each; one that is too many may lead backwards.
+    code : str
+        The nodes as they are written.
+    """
+
+    graph: Any = None
+    missing: tuple[tuple[int, int], ...] = ()
+    extra: tuple[tuple[int, int], ...] = ()
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class KindMismatch(Mismatch):
+    """A kernel that is of another kind; `code` is what the kind is read off."""
+
+    code: str = ""
 
 
 @dataclass(frozen=True, repr=False)

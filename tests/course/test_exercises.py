@@ -73,6 +73,7 @@ def test_the_fuser_of_08f_groups_2000_random_graphs_as_tvm_does(teacher):
     many = groups_as_tvm(lambda random: random_graphs(random, 2000, 24), "many")
     verdict = course.judge(course.find("08f"), teacher("08f").SOLUTION, hidden=[many], secret=b"another secret")
     assert verdict.results[-1].state == "holds", verdict.headline
+    assert "the nine networks of the onnx package are grouped as by FuseOps" in {each.name for each in verdict.results}
 
 
 def test_the_naive_fuser_differs_from_tvm_on_the_first_few_random_graphs():

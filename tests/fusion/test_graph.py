@@ -102,3 +102,12 @@ def test_a_kind_is_of_an_operator_that_has_a_name():
     for domain, operator in (("my.domain", 3), ("my.domain", ""), (None, "Op")):
         with pytest.raises(GraphError, match="name no operator"):
             kind(domain, operator, "elem")
+
+
+def test_a_piece_keeps_labels_and_edges_and_its_borders_escape():
+    graph = Graph.from_kinds([4, 0, 1, 0], [[-1], [0, 0], [1], [1, 2]], [3], labels="abcd")
+    piece, place = graph.piece([3, 1, 0])
+    assert place == {0: 0, 1: 1, 3: 2}
+    assert [piece.label(node) for node in range(3)] == ["a", "b", "d"]
+    assert [(e.producer, e.consumer) for e in piece.edges()] == [(0, 1), (0, 1), (1, 2)]
+    assert (list(piece.kinds), list(piece.external)) == ([4, 0, 0], [0, 1, 1])

@@ -10,10 +10,12 @@ import pytest
 from tvmlab.fusion import Graph
 from tvmlab.records import (
     CourseProgress,
+    EdgeMismatch,
     ElementMismatch,
     Exercise,
     GroupMismatch,
     Hints,
+    KindMismatch,
     Mismatch,
     ParentMismatch,
     Property,
@@ -79,7 +81,7 @@ def test_two_groupings_stand_side_by_side_and_the_wrong_edge_is_marked(draw):
     assert "TVM&#x27;s groups" in drawn
     assert drawn.count('class="refused"') == 2
     assert BAD in drawn
-    for text in ("yours: {0} {1, 2}", "TVM's: {0, 1, 2}"):
+    for text in ("your groups: {0} {1, 2}", "TVM's groups: {0, 1, 2}"):
         assert text in plain
         assert text in page.images[0]["alt"]
     assert "a reason" in page.text
@@ -88,7 +90,33 @@ def test_two_groupings_stand_side_by_side_and_the_wrong_edge_is_marked(draw):
 def test_groups_that_leave_nodes_out_or_name_them_twice_are_drawn_all_the_same(draw):
     graph = Graph.from_kinds([0, 0, 0], [[-1], [0], [1]], [2])
     page, _ = draw(verdict(GroupMismatch("x", graph=graph, got=((0, 1), (1, 7)), expected=((0, 1, 2),))))
-    assert "yours: {0, 1} {1, 7}" in page.images[0]["alt"]
+    assert "your groups: {0, 1} {1, 7}" in page.images[0]["alt"]
+
+
+def test_edges_that_are_missing_or_too_many_are_drawn_into_the_right_graph(draw):
+    graph = Graph.from_kinds([8, 8, 8], [[-1], [0], [1]], [2])
+    page, plain = draw(verdict(EdgeMismatch("it differs", "", "", graph, ((0, 1),), ((2, 0),), "node 0: <a>")))
+    drawn = svg(page)
+    assert 'class="merged"' in drawn
+    assert 'class="refused"' in drawn
+    assert "node 0: <a>" in page.text
+    assert "node 0: <a>" in plain
+
+
+def test_a_kernel_of_another_kind_is_shown_with_its_loops(draw):
+    page, plain = draw(verdict(KindMismatch("mean is OEF", code="for i in range(4):\n    pass")))
+    for text in (page.text, plain):
+        assert "mean is OEF" in text
+        assert "for i in range(4):" in text
+
+
+def test_rows_and_columns_of_a_table_bear_their_names(draw):
+    wrong = np.array([[True, False], [False, False]])
+    words = np.array([["fuse", "apart"], ["apart", "apart"]])
+    page, _ = draw(verdict(ElementMismatch("it differs", "", "", "c", (0, 0), words, words, wrong, ("ELEM", "<OEF"))))
+    drawn = svg(page)
+    assert drawn.count(">ELEM<") == 4
+    assert "&lt;OEF" in drawn
 
 
 def test_a_verdict_shows_each_property_and_the_place(draw):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -11,7 +13,9 @@ from tvmlab import fusion
 from tvmlab.fusion import Graph
 from tvmlab.records import GroupMismatch, Mismatch, Property
 
-__all__ = ["groups_as_tvm", "random_graphs"]
+__all__ = ["compared", "groups_as_tvm", "random_graphs"]
+
+_WHOLE = 40  # nodes: larger graphs are cut down to what is wrong
 
 _KINDS = (0, 0, 0, 1, 1, 2, 2, 3, 4, 8)
 
@@ -31,7 +35,7 @@ def groups_as_tvm(graphs: Callable[[np.random.Generator], Iterable[Graph]], name
         from tvmlab.pipeline.abstract import groups_by_tvm
 
         for graph in graphs(random):
-            found = _compare(graph, answer(graph), groups_by_tvm(graph))
+            found = compared(graph, answer(graph), groups_by_tvm(graph))
             if found is not None:
                 return found
         return None
@@ -60,38 +64,63 @@ def _before(random: np.random.Generator, node: int) -> int:
     return int(node - 1 - random.integers(0, far + 1)) if node else -1
 
 
-def _compare(graph: Graph, answer: Any, right: list[list[int]]) -> Mismatch | None:
+def compared(graph: Graph, answer: Any, right: list[list[int]], prefix: str = "") -> Mismatch | None:
+    """What is wrong with the groups of an answer, beginning with a prefix; None if they are right."""
     expected = tuple(map(tuple, right))
     try:
         got = tuple(sorted((tuple(sorted(int(node) for node in group)) for group in answer), key=_last))
     except (TypeError, ValueError):
         mend = "return lists of nodes: [[0, 1], [2]]"
-        return Mismatch(f"the answer is {answer!r:.80}, which is no list of groups", mend=mend)
+        return Mismatch(f"{prefix}the answer is {answer!r:.80}, which is no list of groups", mend=mend)
     if got == expected:
         return None
-    counted = [node for group in got for node in group]
+    counted = Counter(node for group in got for node in group)
     for node in range(len(graph)):
-        if counted.count(node) != 1:
+        if counted[node] != 1:
             where = "in no group" if node not in counted else "in more than one group"
-            return GroupMismatch(f"node {node} is {where}", graph=graph, got=got, expected=expected)
-    if len(counted) != len(graph):
-        extra = next(node for node in counted if not 0 <= node < len(graph))
-        return Mismatch(f"there is no node {extra}: the graph has {len(graph)}", mend="nodes count from 0")
-    return _different(graph, got, expected)
+            what = f"{prefix}node {graph.label(node)} is {where}"
+            return _cut(GroupMismatch(what, graph=graph, got=got, expected=expected), [node])
+    extra = next((node for node in counted if not 0 <= node < len(graph)), None)
+    if extra is not None:
+        what = f"{prefix}there is no node {extra}: the graph has {len(graph)}"
+        return Mismatch(what, mend="nodes count from 0")
+    return _different(graph, got, expected, prefix)
 
 
-def _different(graph: Graph, got: tuple[tuple[int, ...], ...], expected: tuple[tuple[int, ...], ...]) -> GroupMismatch:
+def _different(
+    graph: Graph, got: tuple[tuple[int, ...], ...], expected: tuple[tuple[int, ...], ...], prefix: str
+) -> GroupMismatch:
     mine, right = (_numbers(groups) for groups in (got, expected))
     for edge in graph.edges():
         a, b = edge.producer, edge.consumer
         together = mine[a] == mine[b]
         if together != (right[a] == right[b]):
             how = "in one group, and TVM keeps them apart" if together else "apart, and TVM fuses them"
+            what = f"{prefix}you have nodes {graph.label(a)} and {graph.label(b)} {how}"
             why = fusion.partition(graph).why(a, b)
-            return GroupMismatch(f"you have nodes {a} and {b} {how}", "", why, graph, got, expected, (a, b))
+            return _cut(GroupMismatch(what, "", why, graph, got, expected, (a, b)), [a, b])
     group = next(each for each in got if each not in expected)
-    what = f"you have a group of nodes {', '.join(map(str, group))}, and TVM does not"
-    return GroupMismatch(what, graph=graph, got=got, expected=expected)
+    what = f"{prefix}you have a group of nodes {', '.join(map(graph.label, group))}, and TVM does not"
+    return _cut(GroupMismatch(what, graph=graph, got=got, expected=expected), group)
+
+
+def _cut(mismatch: GroupMismatch, at: Iterable[int]) -> GroupMismatch:
+    """In a large graph only the groups of some nodes on either side, and what they read."""
+    graph: Graph = mismatch.graph
+    if len(graph) <= _WHOLE:
+        return mismatch
+    kept = {node for groups in (mismatch.got, mismatch.expected) for g in groups if set(at) & set(g) for node in g}
+    kept = set(sorted(kept & set(range(len(graph))))[-_WHOLE // 2 :]) | set(at)
+    kept |= {edge.producer for edge in graph.edges() if edge.consumer in kept}
+    piece, place = graph.piece(kept)
+
+    def inside(groups: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+        cut = (tuple(place[node] for node in group if node in place) for group in groups)
+        return tuple(sorted(filter(None, cut), key=_last))
+
+    edge = mismatch.edge and (place[mismatch.edge[0]], place[mismatch.edge[1]])
+    got, expected = inside(mismatch.got), inside(mismatch.expected)
+    return dataclasses.replace(mismatch, graph=piece, got=got, expected=expected, edge=edge)
 
 
 def _numbers(groups: Iterable[tuple[int, ...]]) -> dict[int, int]:

@@ -254,6 +254,23 @@ class Graph(Explorable):
             external=bytes(external),
         )
 
+    def piece(self, nodes: Iterable[int]) -> tuple[Graph, dict[int, int]]:
+        """Some nodes with the edges between them, and their numbers in it by those in the whole.
+
+        Their labels stay, so that people can tell them.
+        """
+        kept = sorted(set(nodes))
+        place = {node: at for at, node in enumerate(kept)}
+        inputs: list[list[int]] = [[] for _ in kept]
+        escapes = {node for node in kept if self.external[node] or any(r not in place for r in self.readers(node))}
+        for edge in self.edges():
+            if edge.consumer in place and edge.producer in place:
+                inputs[place[edge.consumer]].append(place[edge.producer])
+        labels = [self.label(node) for node in kept]
+        made = Graph.from_kinds([self.kinds[n] for n in kept], inputs, sorted(place[n] for n in escapes), labels=labels)
+        operations = tuple(self.operations[node] for node in kept) if self.operations else ()
+        return dataclasses.replace(made, operations=operations), place
+
     def __len__(self) -> int:
         return len(self.kinds)
 

@@ -118,7 +118,7 @@ def card_of(op: Op) -> OpCard:
             (a.name, a.type_name, "required" if a.default is REQUIRED else repr(a.default)) for a in spec.attributes
         ),
         example=str(example) if example is not None else "",
-        tir=_body_only(tir),
+        tir=body_only(tir),
         kind=kind,
         chain=_chain(op, kind, example),
         remarks=tuple(remarks),
@@ -133,7 +133,8 @@ def _inferred_kind(function: Any, spec: OpSpec) -> str:
     return PATTERN_KINDS[int(annotated[spec.kernel_name].attrs["op_pattern"])]
 
 
-def _body_only(script: str) -> str:
+def body_only(script: str) -> str:
+    """TVMScript without the imports that it begins with."""
     lines = [line for line in script.splitlines() if not line.startswith(("# from", "from __future__"))]
     return "\n".join(lines).strip("\n")
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tvmlab.records import ElementMismatch, GroupMismatch, Mismatch, ParentMismatch
+from tvmlab.records import EdgeMismatch, ElementMismatch, GroupMismatch, KindMismatch, Mismatch, ParentMismatch
 from tvmlab.show import graphs, node_words, palette, scene_svg
-from tvmlab.show.html import Html, image, join, mono, muted, scroll, sentence
+from tvmlab.show.code import block
+from tvmlab.show.html import Html, escape, image, join, mono, muted, scroll, sentence
 
 __all__ = ["drawn", "plain"]
 
@@ -31,6 +32,10 @@ def drawn(mismatch: Mismatch) -> Html:
         parts.append(_groups(mismatch))
     elif isinstance(mismatch, ParentMismatch):
         parts.append(_parents(mismatch))
+    elif isinstance(mismatch, EdgeMismatch):
+        parts += [_edges(mismatch), block(mismatch.code, "text")]
+    elif isinstance(mismatch, KindMismatch):
+        parts.append(block(mismatch.code))
     if mismatch.mend:
         parts.append(sentence(mismatch.mend))
     return join(parts)
@@ -41,19 +46,25 @@ def plain(mismatch: Mismatch) -> list[str]:
     case = [f"for {mismatch.case}"] if isinstance(mismatch, ElementMismatch) else []
     where = [f"at {mismatch.where}"] if mismatch.where else []
     groups = _told(mismatch) if isinstance(mismatch, GroupMismatch) else []
-    return [mismatch.what, *where, *case, *groups, *([mismatch.mend] if mismatch.mend else [])]
+    code = mismatch.code.splitlines() if isinstance(mismatch, EdgeMismatch | KindMismatch) else []
+    return [mismatch.what, *where, *case, *groups, *code, *([mismatch.mend] if mismatch.mend else [])]
 
 
 def _told(mismatch: GroupMismatch) -> list[str]:
-    sides = (("yours", mismatch.got), ("TVM's", mismatch.expected))
-    return [f"{name}: {' '.join('{' + ', '.join(map(str, g)) + '}' for g in groups)}" for name, groups in sides]
+    sides = zip(mismatch.heads, (mismatch.got, mismatch.expected), strict=True)
+    label = mismatch.graph.label
+    nodes = range(len(mismatch.graph))
+    shown = [
+        (name, [[label(n) if n in nodes else str(n) for n in group] for group in groups]) for name, groups in sides
+    ]
+    return [f"{name}: {' '.join('{' + ', '.join(group) + '}' for group in groups)}" for name, groups in shown]
 
 
 def _groups(mismatch: GroupMismatch) -> Html:
     """The graph twice, in the groups of the answer and in those of TVM."""
     graph = mismatch.graph
     mine = _whole(mismatch.got, len(graph))
-    sides = (("your groups", mine), ("TVM's groups", [list(group) for group in mismatch.expected]))
+    sides = zip(mismatch.heads, (mine, [list(group) for group in mismatch.expected]), strict=True)
     parts = [(heading, _marked(graphs.nodes_scene(graph, groups, folded=False), mismatch)) for heading, groups in sides]
     titles = {node: node_words.title_of(graph, node) for node in range(len(graph))}
     data, width, _ = scene_svg.svg(parts, titles, {graph.kind(node).name for node in range(len(graph))})
@@ -76,6 +87,26 @@ def _parents(mismatch: ParentMismatch) -> Html:
     scene = dataclasses.replace(scene, arrows=(*scene.arrows, *arrows), width=scene.width + 2 * _BEND)
     titles = {node: node_words.title_of(graph, node) for node in tiles}
     parts = [(f"node {start.node}: yours red and dashed, the right one green", scene)]
+    data, width, _ = scene_svg.svg(parts, titles, {graph.kind(node).name for node in tiles})
+    return scroll(image(data, f"A graph of {len(graph)} nodes. {mismatch.what}.", width), height="40em")
+
+
+def _edges(mismatch: EdgeMismatch) -> Html:
+    """The right graph, with the edges that are missing and those that are too many."""
+    graph = mismatch.graph
+    scene = graphs.nodes_scene(graph, [[node] for node in range(len(graph))], folded=False)
+    tiles = {tile.node: tile for tile in scene.tiles}
+    arrows = [
+        dataclasses.replace(arrow, state="merged") if (arrow.start, arrow.end) in mismatch.missing else arrow
+        for arrow in scene.arrows
+    ]
+    bend = scene.width + _BEND
+    for start, end in mismatch.extra:
+        if start in tiles and end in tiles:
+            arrows.append(graphs.Arrow(start, end, _around(tiles[start], tiles[end], bend), state="refused"))
+    scene = dataclasses.replace(scene, arrows=tuple(arrows), width=scene.width + 2 * _BEND)
+    titles = {node: node_words.title_of(graph, node) for node in tiles}
+    parts = [("missing in yours: green; too many: red and dashed", scene)]
     data, width, _ = scene_svg.svg(parts, titles, {graph.kind(node).name for node in tiles})
     return scroll(image(data, f"A graph of {len(graph)} nodes. {mismatch.what}.", width), height="40em")
 
@@ -112,15 +143,16 @@ def _elements(mismatch: ElementMismatch) -> Html:
     expected = _plane(mismatch.expected, mismatch.index)
     row, column = (0, 0, *mismatch.index)[-2:]
     rows, columns = (_window(i, size) for i, size in zip((row, column), got.shape, strict=True))
-    width = _GAP + len(columns) * _CELL
+    gap = _GAP + 20 if mismatch.names else _GAP
+    width = gap + len(columns) * _CELL
 
     def side(heading: str, values: Any, left: int) -> Iterator[str]:
-        yield f'<text class="h" x="{left + _GAP}" y="14">{heading}</text>'
-        yield from _numbers(rows, columns, left)
+        yield f'<text class="h" x="{left + gap}" y="14">{heading}</text>'
+        yield from _numbers(rows, columns, left + gap, mismatch.names)
         for down, i in enumerate(rows):
             for across, j in enumerate(columns):
                 first = (i, j) == (row, column)
-                place = (left + _GAP + across * _CELL, _TOP + down * _ROW)
+                place = (left + gap + across * _CELL, _TOP + down * _ROW)
                 yield _cell(values[i, j], place, bad=bool(wrong[i, j]), first=first)
 
     body = "".join([*side("yours", got, 0), *side("should be", expected, width + 16)])
@@ -144,12 +176,13 @@ def _window(at: int, size: int) -> range:
     return range(start, min(size, start + _WINDOW))
 
 
-def _numbers(rows: range, columns: range, left: int) -> Iterator[str]:
+def _numbers(rows: range, columns: range, left: int, names: Sequence[str]) -> Iterator[str]:
     def axis(x: float, y: float, number: int) -> str:
-        return f'<text class="q" text-anchor="middle" x="{x}" y="{y}">{number}</text>'
+        named = escape(names[number]) if number < len(names) else number
+        return f'<text class="q" text-anchor="middle" x="{x}" y="{y}">{named}</text>'
 
-    yield from (axis(left + _GAP + (k + 0.5) * _CELL, _TOP - 6, j) for k, j in enumerate(columns))
-    yield from (axis(left + _GAP - 16, _TOP + k * _ROW + 16, i) for k, i in enumerate(rows))
+    yield from (axis(left + (k + 0.5) * _CELL, _TOP - 6, j) for k, j in enumerate(columns))
+    yield from (axis(left - (32 if names else 16), _TOP + k * _ROW + 16, i) for k, i in enumerate(rows))
 
 
 def _cell(value: Any, place: tuple[int, int], *, bad: bool, first: bool) -> str:

@@ -62,5 +62,5 @@ def post_dominators(graph):
             "the next reader. The depth is one more than that of the parent."
         ),
     ),
-    lesson="08_build_your_own_fuser",
+    lesson="08_own_fuser",
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tvmlab.course.grouping import groups_as_tvm, random_graphs
+from tvmlab.course.networks import network_graphs
 from tvmlab.fusion import Graph
 from tvmlab.records import Exercise
 
@@ -53,8 +54,8 @@ EXERCISE = Exercise(
         "Write the fuser. fuse(graph) returns the groups, each a list of nodes; every node is in one. Nodes are "
         "numbers in topological order, from 0 to len(graph) - 1. graph.kind(n) is a node's kind, and kinds compare as "
         "TVM's: Kind.ELEM < BCAST < INJ < REDUCE < OEF < OPAQUE. graph.readers(n) lists who reads a node's value, and "
-        "graph.external[n] is 1 if it is an output of the graph. There are no tuples, and no graph is larger than 256. "
-        "Your groups are compared with those of relax.transform.FuseOps."
+        "graph.external[n] is 1 if it is an output of the graph. There are no tuples, and no group comes near TVM's "
+        "limit of 256. Your groups are compared with those of relax.transform.FuseOps."
     ),
     starter='''\
 from tvmlab.fusion import Kind
@@ -69,6 +70,7 @@ def fuse(graph):
         groups_as_tvm(diamonds, "values with two readers are grouped as by FuseOps"),
         groups_as_tvm(small, "100 random graphs of up to 8 nodes are grouped as by FuseOps"),
         groups_as_tvm(large, "100 random graphs of up to 30 nodes are grouped as by FuseOps"),
+        groups_as_tvm(network_graphs, "the nine networks of the onnx package are grouped as by FuseOps"),
     ),
     hints=(
         (
@@ -81,13 +83,13 @@ def fuse(graph):
             "group's kind only ever changes when something with a kind of OEF joins it."
         ),
         (
-            "Outline: two passes over the nodes, first to last. Refuse without a post-dominator, or if the two are "
-            "in one group. By the node's own group: OEF only in the first pass, if all on the ways is ELEM and nothing "
-            "in between or at the end is above BCAST; up to BCAST in both, if the ways are at most INJ or are REDUCE, "
+            "Outline: two passes over the nodes, first to last. Refuse without a post-dominator, or if the two are in "
+            "one group. By the node's own group: OEF only in the first pass, if all on the ways is ELEM and nothing in "
+            "between or at the end is above BCAST; up to BCAST in both, if the ways are at most INJ or are REDUCE, "
             "nothing in between is above INJ, and the end is at most OEF; INJ only in the second, if nothing between "
             "or at the end is above INJ. The kind of the ways is the largest kind of any node on them after the start. "
             "REDUCE and OPAQUE never begin a merge."
         ),
     ),
-    lesson="08_build_your_own_fuser",
+    lesson="08_own_fuser",
 )
