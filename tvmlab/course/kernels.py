@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from tvmlab.fusion import Kind
 from tvmlab.records import KindMismatch, Mismatch, Property
 
-__all__ = ["KernelCase", "classifies", "kernels_of_call", "kind_said"]
+__all__ = ["KernelCase", "classifies", "kernels_of_call", "kind_said", "lowered", "tir_of"]
 
 Shape = tuple[int, ...]
 
@@ -44,9 +44,9 @@ def classifies(cases: Callable[[np.random.Generator], Iterable[KernelCase]], nam
             got = kind_said(answer(case.op, list(case.inputs), output))
             if isinstance(got, Mismatch):
                 return got
-            if got is not right:
+            if got != right:
                 shapes = ", ".join(map(str, case.inputs))
-                what = f"{case.op} of {shapes}: you say {got.name}, and TVM reads {right.name} off its loops"
+                what = f"{case.op} of {shapes}: you say {got.name}, and TVM reads {Kind(right).name} off its loops"
                 return KindMismatch(what, code=tir)
         return None
 
@@ -60,25 +60,30 @@ def kind_said(answer: Any) -> Kind | Mismatch:
     return Kind.of(answer)
 
 
-def kernels_of_call(case: KernelCase) -> tuple[Shape, list[tuple[str, Kind, str]]]:
+def kernels_of_call(case: KernelCase) -> tuple[Shape, list[tuple[str, int, str]]]:
     """Shape of a call's result, and of each kernel that it is lowered to the name, the kind and the loops."""
+    return lowered(case.inputs, case.dtypes, case.call)
+
+
+def lowered(
+    shapes: Sequence[Shape], dtypes: Sequence[str], call: Callable[..., Any]
+) -> tuple[Shape, list[tuple[str, int, str]]]:
+    """The same for a function from Relax variables of these shapes to a call."""
     from tvm import relax, tirx
 
     from tvmlab.pipeline import stages
 
-    dtypes = (*case.dtypes, *["float32"] * len(case.inputs))
-    given = [
-        relax.Var(f"x{i}", relax.TensorType(s, d)) for i, (s, d) in enumerate(zip(case.inputs, dtypes, strict=False))
-    ]
+    kinds = [*dtypes, *["float32"] * len(shapes)]
+    given = [relax.Var(f"x{i}", relax.TensorType(shape, kinds[i])) for i, shape in enumerate(shapes)]
     builder = relax.BlockBuilder()
     with builder.function("main", given):
         with builder.dataflow():
-            made = builder.emit_output(builder.emit(case.call(*given)))
+            made = builder.emit_output(builder.emit(call(*given)))
         builder.emit_func_output(made)
     module = stages.annotate(stages.legalize(builder.get()))
     kernels = [(v.name_hint, f) for v, f in module.functions.items() if isinstance(f, tirx.PrimFunc)]
     output = tuple(int(extent) for extent in made.ty.shape)
-    return output, [(name, Kind(int(f.attrs["op_pattern"])), tir_of(f, name)) for name, f in kernels]
+    return output, [(name, int(f.attrs["op_pattern"]), tir_of(f, name)) for name, f in kernels]
 
 
 def tir_of(function: Any, name: str) -> str:

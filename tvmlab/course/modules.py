@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from tvmlab.records import Mismatch
 
-__all__ = ["chain_module", "chain_of", "dense", "dense_module", "differs", "pick_chain", "unmarked"]
+__all__ = [
+    "arrays_for",
+    "chain_module",
+    "chain_of",
+    "dense",
+    "dense_module",
+    "differs",
+    "outcome",
+    "pick_chain",
+    "unmarked",
+]
 
 Array = NDArray[Any]
 
@@ -44,7 +54,7 @@ def chain_of(names: Sequence[str]) -> Callable[[Array], Array]:
     return compute
 
 
-def chain_module(names: Sequence[str], *, dataflow: bool = True, emitted: bool = False) -> Any:
+def chain_module(names: Sequence[str], *, dataflow: bool, emitted: bool) -> Any:
     """Unary operators one after the other, not legalized yet.
 
     Parameters
@@ -101,26 +111,29 @@ def unmarked(module: Any) -> Any:
     )
 
 
-def differs(module: Any, computes: Callable[..., Array], random: np.random.Generator) -> Mismatch | None:
-    """What is wrong with a module that should compute what a function on arrays does; None if nothing is.
+def arrays_for(random: np.random.Generator, *shapes: tuple[int, ...]) -> list[Array]:
+    """Inputs on which every operator here is defined, one for each shape; of no shapes, one for a chain."""
+    return [random.uniform(0.5, 1.5, shape).astype("float32") for shape in shapes or (_SHAPE,)]
 
-    Parameters
-    ----------
-    module : tvm.IRModule
-        After FuseOps or FuseOpsByPattern.
-    computes : callable
-    """
+
+def outcome(module: Any, arrays: Sequence[Any]) -> tuple[str, int, Any]:
+    """Of a module after fusion its class, how many kernels main calls, and what it computes."""
     from tvm import ir
 
     from tvmlab import runtime
     from tvmlab.pipeline import stages
 
     if not isinstance(module, ir.IRModule):
-        return Mismatch(f"the answer is a {type(module).__name__}, and should be a module")
+        return type(module).__name__, 0, None
     compiled = runtime.compile_module(stages.merge_groups(stages.legalize(module)))
-    shapes: list[Any] = [parameter.shape for parameter in compiled.signatures["main"].parameters]
-    arrays = [random.uniform(0.5, 1.5, shape).astype("float32") for shape in shapes]
-    got, right = compiled.run(*arrays), computes(*arrays)
+    return "IRModule", stages.count_kernels(module), compiled.run(*arrays)
+
+
+def differs(found: tuple[str, int, Any], right: Array) -> Mismatch | None:
+    """What is wrong with the class or the values of an `outcome`; None if nothing is."""
+    sort, _, got = found
+    if sort != "IRModule":
+        return Mismatch(f"the answer is a {sort}, and should be a module")
     if not isinstance(got, np.ndarray) or got.shape != right.shape or not np.allclose(got, right, 1e-4, 1e-5):
         return Mismatch("the module no longer computes what it did")
     return None

@@ -29,7 +29,9 @@ def decides_as_tvm(name: str, *, taken: bool) -> Property:
 
     def check(answer: Any, _random: np.random.Generator) -> Mismatch | None:
         expected = np.array([[_together(a, b, taken=taken) for b in _columns(taken)] for a in KINDS])
-        got = np.array([[answer(a, b, Kind.OEF if taken else b) for b in _columns(taken)] for a in KINDS], object)
+        got = np.array(
+            [[answer(int(a), int(b), int(Kind.OEF if taken else b)) for b in _columns(taken)] for a in KINDS], object
+        )
         for a, row in zip(KINDS, got, strict=True):
             for b, said in zip(_columns(taken), row, strict=True):
                 if not isinstance(said, bool | np.bool_):
@@ -94,7 +96,7 @@ def _groups(graph: Graph, may_fuse: Callable[..., bool]) -> list[list[int]]:
         for node in range(len(graph) - 1):
             if kinds[node] in turn and group[node] == node:
                 into = group[node + 1]
-                if may_fuse(kinds[node], graph.kind(node + 1), kinds[into]):
+                if may_fuse(int(kinds[node]), graph.kinds[node + 1], int(kinds[into])):
                     group = [into if each == node else each for each in group]
                     kinds[into] = Kind.OEF if kinds[node] is Kind.OEF else kinds[into]
     return [[node for node in range(len(graph)) if group[node] == each] for each in sorted(set(group))]

@@ -10,6 +10,7 @@ import numpy as np
 from tvmlab.course.kernels import tir_of
 from tvmlab.fusion import Kind
 from tvmlab.records import Exercise, KindMismatch, Mismatch, Property
+from tvmlab.sandbox import beside
 
 TAGS = ("elemwise", "broadcast", "injective", "comm_reduce", "opaque", "")
 KINDS = (Kind.ELEM, Kind.INJ, Kind.REDUCE)
@@ -26,35 +27,35 @@ def can_be_made(pairs: Pairs, name: str) -> Property:
     """A property: the answer is a tensor with the tag that is asked for, whose kernel has the kind that is."""
 
     def check(answer: Any, random: np.random.Generator) -> Mismatch | None:
-        from tvm import te
-
         for tag, kind, size in pairs(random):
-            x = te.placeholder((size, size), "float32", name="x")
-            found = _wrong(answer(x, tag, kind), x, tag, kind)
-            if found is not None:
-                return found
+            made, worn, got, tir = beside(answer, made_of, tag, int(kind), size)
+            if made != "Tensor":
+                return Mismatch(f"the answer is a {made}, and should be what te.compute gives")
+            if worn != tag:
+                return Mismatch(
+                    f"the tensor has the tag {worn!r}, and should have {tag!r}", mend="te.compute(…, tag=tag)"
+                )
+            if got != kind:
+                what = f"for the tag {tag!r} and {kind.name} the kernel is {Kind(got).name}"
+                return KindMismatch(what, mend="change what is computed; the tag may stay", code=tir)
         return None
 
     return Property(name, check)
 
 
-def _wrong(made: Any, x: Any, tag: str, kind: Kind) -> Mismatch | None:
+def made_of(answer: Callable[..., Any], tag: str, kind: int, size: int) -> tuple[str, str, int, str]:
+    """What the answer makes of a square placeholder: its class, its tag, its kernel's kind, and the loops."""
     import tvm
     from tvm import relax, te
 
+    x = te.placeholder((size, size), "float32", name="x")
+    made = answer(x, tag, kind)
     if not isinstance(made, te.Tensor):
-        return Mismatch(f"the answer is a {type(made).__name__}, and should be what te.compute gives")
-    if made.op.tag != tag:
-        return Mismatch(
-            f"the tensor has the tag {made.op.tag!r}, and should have {tag!r}", mend="te.compute(…, tag=tag)"
-        )
+        return type(made).__name__, "", -1, ""
     function = te.create_prim_func([x, made])
     annotated = relax.transform.AnnotateTIROpPattern()(tvm.IRModule({made.op.name: function}))
-    got = Kind(int(annotated[made.op.name].attrs["op_pattern"]))
-    if got is kind:
-        return None
-    what = f"for the tag {tag!r} and {kind.name} the kernel is {got.name}"
-    return KindMismatch(what, mend="change what is computed; the tag may stay", code=tir_of(function, made.op.name))
+    found = int(annotated[made.op.name].attrs["op_pattern"])
+    return "Tensor", str(made.op.tag), found, tir_of(function, made.op.name)
 
 
 EXERCISE = Exercise(

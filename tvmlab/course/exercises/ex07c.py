@@ -41,7 +41,7 @@ def foretold(cases: Cases, name: str) -> Property:
 
         for which, kind in cases(random):
             graph = graph_called(which, kind)
-            found = compared(graph, answer(which, kind), groups_by_tvm(graph), f"{which!r} with {kind.name}: ")
+            found = compared(graph, answer(which, int(kind)), groups_by_tvm(graph), f"{which!r} with {kind.name}: ")
             if found is not None:
                 return found
         return None

@@ -2,36 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tvmlab.course.modules import chain_module, chain_of, dense, dense_module, differs, pick_chain, unmarked
+from tvmlab.course.modules import (
+    arrays_for,
+    chain_module,
+    chain_of,
+    dense,
+    dense_module,
+    differs,
+    outcome,
+    pick_chain,
+    unmarked,
+)
 from tvmlab.records import Exercise, Mismatch, Property
+from tvmlab.sandbox import beside
 
 CASES = ("not legalized", "no kinds", "no dataflow", "emitted", "opaque", "max_depth", "pattern")
 
 
-def given(case: str, random: np.random.Generator) -> tuple[Any, Callable[..., Any]]:
-    """The module of a case as the student gets it, and what it computes."""
+def given(case: str, names: Sequence[str], bias_first: bool) -> Any:
+    """The module of a case as the student gets it."""
     from tvmlab.pipeline import stages
 
     if case == "pattern":
-        return dense_module(bias_first=bool(random.integers(2))), dense
-    names = pick_chain(random)
-    computes = chain_of(names)
+        return dense_module(bias_first=bias_first)
     plain = chain_module(names, dataflow=case != "no dataflow", emitted=case == "emitted")
     if case == "not legalized":
-        return plain, computes
+        return plain
     legal = stages.legalize(plain)
     if case == "no kinds":
-        return legal, computes
+        return legal
     annotated = stages.annotate(legal)
-    return (_marked_opaque(annotated) if case == "opaque" else annotated), computes
+    return marked_opaque(annotated) if case == "opaque" else annotated
 
 
-def _marked_opaque(module: Any) -> Any:
+def options_of(case: str) -> dict[str, int]:
+    """Options of the passes that somebody has set around the answer."""
+    return {"relax.FuseOps.max_depth": 1} if case == "max_depth" else {}
+
+
+def mended(
+    answer: Callable[..., Any], case: str, names: Sequence[str], bias_first: bool, arrays: Sequence[Any]
+) -> tuple[str, int, Any]:
+    """What the answer makes of the module of a case."""
+    import tvm
+
+    with tvm.transform.PassContext(config=options_of(case)):
+        made = answer(case, given(case, names, bias_first))
+    return outcome(made, arrays)
+
+
+def marked_opaque(module: Any) -> Any:
+    """The module with opaque kernels."""
     import tvm
     from tvm import tirx
 
@@ -51,29 +77,27 @@ def fuses(cases: tuple[str, ...], name: str, times: int = 1) -> Property:
 
 
 def _wrong(answer: Callable[..., Any], case: str, random: np.random.Generator) -> Mismatch | None:
-    import tvm
-
-    from tvmlab.pipeline import stages
-
-    module, computes = given(case, random)
-    with tvm.transform.PassContext(config={"relax.FuseOps.max_depth": 1} if case == "max_depth" else {}):
-        made = answer(case, module.clone())
-    found = differs(made, computes, random)
+    names, bias_first = pick_chain(random), bool(random.integers(2))
+    arrays = arrays_for(random, *([(4, 8), (8, 6), (6,)] if case == "pattern" else []))
+    outcome_of_it = beside(answer, mended, case, list(names), bias_first, arrays)
+    computes = dense if case == "pattern" else chain_of(names)
+    found = differs(outcome_of_it, computes(*arrays))
     if found is not None:
         return Mismatch(f"{case}: {found.what}", mend=found.mend)
-    calls = stages.count_kernels(made)
+    calls = outcome_of_it[1]
     if calls != 1:
-        return Mismatch(f"{case}: main calls {calls} kernels, and should call 1", mend=_reason(case, module))
+        mend = _reason(case, names, bias_first)
+        return Mismatch(f"{case}: main calls {calls} kernels, and should call 1", mend=mend)
     return None
 
 
-def _reason(case: str, module: Any) -> str:
+def _reason(case: str, names: Sequence[str], bias_first: bool) -> str:
     """What the fuser, or the matcher, says of the module that was given."""
     if case == "pattern":
         return "tl.why_no_match(module, pattern) says where the pattern and the module part"
     from tvmlab.pipeline import fuse
 
-    partition = fuse(module, max_depth=1) if case == "max_depth" else fuse(module)
+    partition = fuse(given(case, names, bias_first), max_depth=options_of(case).get("relax.FuseOps.max_depth", 256))
     first, second = (group.nodes[0] for group in partition.groups[:2])
     return f"what tl.fuse(module).why says: {partition.why(first, second)}"
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tvmlab.course.modules import chain_module, chain_of, differs, pick_chain
+from tvmlab.course.modules import arrays_for, chain_module, chain_of, differs, outcome, pick_chain
 from tvmlab.fusion.rule import Rule
 from tvmlab.records import Exercise, Mismatch, Property
+from tvmlab.sandbox import beside
 
 _WAYS = {
     Rule.OWN_KIND: "a kernel is of a kind that begins no merge",
@@ -28,45 +29,61 @@ def stops(times: int, name: str) -> Property:
 
 
 def _wrong(answer: Callable[..., Any], random: np.random.Generator) -> Mismatch | None:
-    from tvmlab.pipeline import stages
-
     names = pick_chain(random, 2, 2)
-    ways = answer(stages.annotate(stages.legalize(chain_module(names))))
-    if not isinstance(ways, list | tuple) or len(ways) != 3 or any(len(way) != 2 for way in ways):
+    arrays = arrays_for(random)
+    found = beside(answer, stopped, list(names), arrays)
+    if found is None:
         return Mismatch(
             "the answer is no list of three pairs", mend="return [(module, {}), (module, {}), (module, {})]"
         )
+    right = chain_of(names)(*arrays)
     seen: dict[str, int] = {}
-    for number, (module, options) in enumerate(ways, 1):
-        found = differs(module, chain_of(names), random) or _not_stopped(module, options)
-        if found is not None:
-            return Mismatch(f"way {number}: {found.what}", mend=found.mend)
-        why = _why(module, options)
+    for number, (outcome_of_it, rule) in enumerate(found, 1):
+        wrong = differs(outcome_of_it, right)
+        if wrong is not None:
+            return Mismatch(f"way {number}: {wrong.what}", mend=wrong.mend)
+        calls = outcome_of_it[1]
+        if calls != 2:
+            return Mismatch(f"way {number}: main calls {calls} kernel, and the two operators should stay apart")
+        why = _WAYS.get(Rule(rule), Rule(rule).name.lower().replace("_", " "))
         if why in seen:
             return Mismatch(f"way {number} is way {seen[why]} again: {why}", mend="find another condition of FuseOps")
         seen[why] = number
     return None
 
 
-def _not_stopped(module: Any, options: dict[str, Any]) -> Mismatch | None:
+def stopped(answer: Callable[..., Any], names: Sequence[str], arrays: Sequence[Any]) -> Any:
+    """Of each of the answer's ways what becomes of the module, and the rule that keeps the two kernels apart."""
+    from tvmlab.pipeline import stages
+
+    ways = answer(stages.annotate(stages.legalize(chain_module(names, dataflow=True, emitted=False))))
+    if not isinstance(ways, list | tuple) or len(ways) != 3 or any(len(way) != 2 for way in ways):
+        return None
+    return [(fused(module, options, arrays), rule_of(module, options)) for module, options in ways]
+
+
+def fused(module: Any, options: dict[str, Any], arrays: Sequence[Any]) -> tuple[str, int, Any]:
+    """What becomes of a module in FuseOps."""
     import tvm
     from tvm.relax import transform
 
-    from tvmlab.pipeline import stages
-
+    if not isinstance(module, tvm.IRModule):
+        return type(module).__name__, 0, None
     with tvm.transform.PassContext(config=options):
-        calls = stages.count_kernels(transform.FuseOps()(module))
-    return None if calls == 2 else Mismatch(f"main calls {calls} kernel, and the two operators should stay apart")
+        return outcome(transform.FuseOps()(module), arrays)
 
 
-def _why(module: Any, options: dict[str, Any]) -> str:
-    """By which condition the first of the two kernels stays alone."""
+def rule_of(module: Any, options: dict[str, Any]) -> int:
+    """The rule by which the first two kernels of a module stay apart, or that merged them."""
+    import tvm
+
     from tvmlab.pipeline import fuse
 
+    if not isinstance(module, tvm.IRModule):
+        return 0
     partition = fuse(module, max_depth=int(options.get("relax.FuseOps.max_depth", 256)))
-    first, second = (group.nodes[0] for group in partition.groups)
-    rule: Rule = partition.grouping.decision(first, second).rule
-    return _WAYS.get(rule, rule.name.lower().replace("_", " "))
+    first, second = [node for group in partition.groups for node in group.nodes][:2]
+    return int(partition.grouping.decision(first, second).rule)
 
 
 EXERCISE = Exercise(

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from tvmlab.course.compositions import model_of
+from tvmlab.course.kernels import lowered
 from tvmlab.course.values import Case, has_values_of
 from tvmlab.fusion import Kind
 from tvmlab.records import Exercise, KindMismatch, Mismatch, Property
+from tvmlab.sandbox import beside
 
 SMALL = np.array([[3, -4, 0], [-1, 2, -2]], "float32")
 
@@ -31,41 +34,40 @@ def has_kind(root: bool, kind: Kind, name: str) -> Property:
     """A property: the operator's kernel is of a kind, read off its loops."""
 
     def check(answer: Any, _random: np.random.Generator) -> Mismatch | None:
-        if answer.spec.pattern is not None:
+        forced, found, tir = beside(answer, kind_of, root)
+        if forced:
             return Mismatch("the cell sets pattern itself", mend="leave it out: the loops have to say it")
-        found, tir = kind_of(answer, root)
-        if found is kind:
+        if found == kind:
             return None
-        return KindMismatch(f"with root={root} the kernel is {found.name}, and should be {kind.name}", code=tir)
+        return KindMismatch(f"with root={root} the kernel is {Kind(found).name}, and should be {kind.name}", code=tir)
 
     return Property(name, check)
 
 
-def kind_of(answer: Any, root: bool) -> tuple[Kind, str]:
-    """The kind of the last kernel that a live operator is lowered to, and its loops."""
-    from tvmlab.course.kernels import KernelCase, kernels_of_call
-
-    _, kernels = kernels_of_call(KernelCase("row_norm", ((4, 7),), lambda x: answer(x, root=root)))
-    return kernels[-1][1:]
+def kind_of(answer: Any, root: bool) -> tuple[bool, int, str]:
+    """Whether the kind is forced, that of the last kernel that a live operator is lowered to, and its loops."""
+    _, kernels = lowered(((4, 7),), (), lambda x: answer(x, root=root))
+    _, kind, tir = kernels[-1]
+    return answer.spec.pattern is not None, kind, tir
 
 
 def takes_in(answer: Any, _random: np.random.Generator) -> Mismatch | None:
     """Whether a relu behind it shares its kernel with the root, and with it alone."""
-    from tvmlab import pipeline
-
     for root, wanted in ((False, 2), (True, 1)):
-        made = pipeline.fuse(_with_relu(answer, root), engine="tvm").kernels_after
+        made = beside(answer, kernels_with_relu, root)
         if made != wanted:
             return Mismatch(f"with root={root} FuseOps makes {made} kernels of it and a relu, and should make {wanted}")
     return None
 
 
-def _with_relu(answer: Any, root: bool) -> Any:
+def kernels_with_relu(answer: Any, root: bool) -> int:
+    """How many kernels FuseOps leaves of the operator and a relu behind it."""
     from tvm import relax
 
-    from tvmlab.course.compositions import model_of
+    from tvmlab import pipeline
 
-    return model_of(lambda x: relax.op.nn.relu(answer(x, root=root)), ["float32[4, 7]"])
+    model = model_of(lambda x: relax.op.nn.relu(answer(x, root=root)), ["float32[4, 7]"])
+    return pipeline.fuse(model, engine="tvm").kernels_after
 
 
 EXERCISE = Exercise(
