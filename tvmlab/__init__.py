@@ -29,6 +29,7 @@ __all__ = [
     "onnx",
     "op",
     "ops",
+    "reads",
     "report",
     "run",
     "trace",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         LevelsDiff,
         Partition,
         PartitionDiff,
+        Reads,
         Report,
         StageDiff,
         Timing,
@@ -60,6 +61,7 @@ __all__ = [
     "load",
     "op",
     "progress",
+    "reads",
     "report",
     "run",
     "serve",
@@ -561,6 +563,24 @@ def tune(model: Any, *, progress: Callable[[Step], None] | None = None, **option
     from tvmlab import measure
 
     return measure.tune(_as_model(model), progress=progress, **options)
+
+
+def reads(op: Any, at: Sequence[int] | None = None, **options: Any) -> Reads:
+    """Which input elements an element of the output reads, those that do not exist too; see `tvmlab.ops.reading.reads`.
+
+    Parameters
+    ----------
+    op : Op, str or callable
+        A live operator or its name, or a function of te tensors.
+    at : sequence of int, optional
+        The element of the output.
+    **options
+        ``shapes``, ``output``, and attributes.
+    """
+    from tvmlab import ops
+    from tvmlab.ops import reading
+
+    return reading.reads(ops.find(op) if isinstance(op, str) else op, at, **options)
 
 
 @_shows("reporting on {}")

@@ -970,6 +970,8 @@ class CheckResult:
         What else was seen.
     seconds : float
         How long it took.
+    reads : Reads or None
+        Which elements are read, where one does not exist.
     """
 
     code: str
@@ -982,6 +984,7 @@ class CheckResult:
     lesson: str = ""
     notes: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
+    reads: Reads | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -1376,3 +1379,80 @@ class Report(Record):
     @property
     def headline(self) -> str:
         return f"{self.model}: report in {self.file} ({self.bytes / 1000:,.0f} kB; open it in a browser)"
+
+
+@dataclass(frozen=True)
+class TensorReads:
+    """What is read of one tensor to make one element of a result.
+
+    Parameters
+    ----------
+    name : str
+    shape : tuple of int
+    role : str
+        ``"input"``, ``"between"`` or ``"output"``; of the latter it is the element that is made.
+    inside : mapping of tuple of int to int
+        How often each element is read.
+    outside : tuple of tuple of int
+        Indices that are read, and do not exist.
+    by_data : bool
+        Whether data say which elements are read; any may be.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    role: str
+    inside: Mapping[tuple[int, ...], int]
+    outside: tuple[tuple[int, ...], ...] = ()
+    by_data: bool = False
+
+    @property
+    def times(self) -> int:
+        """Reads of elements that exist, each as often as it is read."""
+        return sum(self.inside.values())
+
+
+@dataclass(frozen=True, repr=False)
+class Reads(Record):
+    """Which elements one element of a te.compute is made of.
+
+    Parameters
+    ----------
+    subject : str
+        Name of the operator or function.
+    at : tuple of int
+        The element of the result.
+    tensors : tuple of TensorReads
+        Inputs, what is computed in between, and the output.
+    """
+
+    subject: str
+    at: tuple[int, ...]
+    tensors: tuple[TensorReads, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every element that is read exists."""
+        return not any(tensor.outside for tensor in self.tensors)
+
+    @property
+    def headline(self) -> str:
+        made = f"{self.subject}: {self.tensors[-1].name}[{', '.join(map(str, self.at))}]"
+        read = [f"{t.times:,} of {t.name}" for t in self.tensors if t.role == "input" and (t.inside or t.outside)]
+        wrong = [f"{len(t.outside):,} outside of {t.name}" for t in self.tensors if t.outside]
+        data = [f"of {t.name} what its data say" for t in self.tensors if t.by_data]
+        return f"{made} reads {', '.join([*read, *data]) or 'nothing'}" + (f"; {', '.join(wrong)}" if wrong else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        tensors = [
+            {
+                "name": tensor.name,
+                "shape": list(tensor.shape),
+                "role": tensor.role,
+                "inside": [[list(index), times] for index, times in tensor.inside.items()],
+                "outside": [list(index) for index in tensor.outside],
+                "by_data": tensor.by_data,
+            }
+            for tensor in self.tensors
+        ]
+        return {"subject": self.subject, "at": list(self.at), "tensors": tensors, "ok": self.ok}

@@ -171,3 +171,14 @@ def test_a_file_that_is_none_is_told(tmp_path):
 def test_a_counterexample_names_the_call():
     found = report_of(WRONG["axes swapped"][1], only=["C10"])["C10"]
     assert "at [1, 0] gives" in found.why
+
+
+def test_a_read_outside_is_drawn():
+    body = (
+        "class Attrs:\n    shift: int = 0\n\ndef compute(x, shift):\n"
+        "    return te.compute(x.shape, lambda *i: x(*i[:-1], i[-1] + shift), name='k')\n"
+    )
+    drawn = report_of(body, name="wrong.past", only=["C09"])["C09"].reads
+    assert not drawn.ok
+    assert drawn.tensors[0].outside
+    assert drawn.tensors[-1].inside == {drawn.at: 1}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from tvmlab.checks import variants
 from tvmlab.checks.inputs import rounds
 from tvmlab.checks.outcome import Outcome, failed, failed_by, ok, warning
 from tvmlab.checks.repro import call_cell
-from tvmlab.checks.subject import Configuration, Refused, Subject, divides_integers
+from tvmlab.checks.subject import Configuration, Prepared, Refused, Subject, divides_integers
 from tvmlab.checks.walking import data_reads
 from tvmlab.errors import TvmlabError
-from tvmlab.ops import bounds, lowering, rules
+from tvmlab.ops import bounds, lowering, reading, rules
 from tvmlab.ops.evaluate import NotEvaluable
+from tvmlab.records import Reads
 
 
 def run(subject: Subject) -> Outcome:
@@ -32,7 +35,7 @@ def run(subject: Subject) -> Outcome:
             else:
                 tried += 1
             if read is not None:
-                return _outside(subject, configuration, read)
+                return _outside(subject, prepared, read)
             if not subject.quick:
                 try:
                     lowered = lowering.lower(subject.spec, configuration.types, configuration.attributes)
@@ -62,15 +65,26 @@ def run(subject: Subject) -> Outcome:
     return ok(f"{how}, {tried} were tried out at every element" if tried else how)
 
 
-def _outside(subject: Subject, configuration: Configuration, read: bounds.Read) -> Outcome:
+def _outside(subject: Subject, prepared: Prepared, read: bounds.Read) -> Outcome:
+    configuration = prepared.configuration
     index, size = rules.as_written(read.index), rules.as_written(read.size)
-    return failed(
+    said = failed(
         f"for {configuration}{_given(configuration)} it reads {read.tensor} at {read.value} on axis {read.axis}, "
         f"whose size is {size}",
         f"guard the read: tirx.if_then_else(tirx.all({index} >= 0, {index} < {size}), …, const_like(0, {read.tensor}))",
         lowering.location_of_compute(subject.spec),
         call_cell(subject.op, configuration),
     )
+    return dataclasses.replace(said, reads=_drawn(subject, prepared))
+
+
+def _drawn(subject: Subject, prepared: Prepared) -> Reads | None:
+    """Which elements the first element reads that reads one that does not exist."""
+    for output, tensor in enumerate(prepared.outputs):
+        at = reading.first_outside(tensor)
+        if at is not None:
+            return reading.reads_of(subject.op.name, prepared.outputs, at, output, prepared.placeholders)
+    return None
 
 
 def _given(configuration: Configuration) -> str:

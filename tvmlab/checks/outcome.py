@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tvmlab.errors import TvmlabError
+from tvmlab.records import Reads
 
 __all__ = ["Outcome", "failed", "failed_by", "ok", "skipped", "warning"]
 
@@ -19,6 +20,7 @@ class Outcome:
     where: str = ""
     repro: str = ""
     notes: tuple[str, ...] = ()
+    reads: Reads | None = None
 
 
 def ok(why: str, notes: tuple[str, ...] = ()) -> Outcome:

@@ -107,6 +107,7 @@ def _made(check: Check, subject: Subject) -> CheckResult:
         check.lesson,
         outcome.notes,
         time.perf_counter() - started,
+        outcome.reads,
     )
 
 

@@ -153,22 +153,32 @@ def _points(tensor: te.Tensor) -> int:
 
 
 def _outside(node: Any, bound: Mapping[Var, int]) -> Iterator[Read]:
+    for load in loads(node, bound):
+        source, *index = load.args
+        for axis, (at, size) in enumerate(zip(index, source.shape, strict=True)):
+            value = compute_value(at, bound)
+            if not 0 <= value < compute_value(size, bound):
+                yield Read(source.op.name, axis, str(at), str(size), value=value)
+
+
+def loads(node: Any, bound: Mapping[Var, int]) -> Iterator[Call]:
+    """The reads of an expression for some values of the axes: of a condition, and of the branch that it leads to."""
     if isinstance(node, Call) and node.op.name.endswith(".if_then_else"):
         condition, yes, no = node.args
-        yield from _outside(condition, bound)
+        yield from loads(condition, bound)
         try:
             taken = [yes if compute_value(condition, bound) else no]
         except NotEvaluable:  # it depends on data: either may be read
             taken = [yes, no]
         for branch in taken:
-            yield from _outside(branch, bound)
+            yield from loads(branch, bound)
         return
     if isinstance(node, Call) and node.op.name.endswith(".tensor_load"):
-        source, *index = node.args
-        for axis, (at, size) in enumerate(zip(index, source.shape, strict=True)):
-            value = compute_value(at, bound)
-            if not 0 <= value < compute_value(size, bound):
-                yield Read(source.op.name, axis, str(at), str(size), value=value)
-        return
+        yield node
     for child in children(node):
-        yield from _outside(child, bound)
+        yield from loads(child, bound)
+
+
+def is_computed(tensor: te.Tensor) -> bool:
+    """Whether a tensor is made by te.compute."""
+    return isinstance(tensor.op, te.ComputeOp)

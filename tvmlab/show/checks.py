@@ -82,6 +82,7 @@ def _told(result: CheckResult, *, opened: bool) -> Html:
     parts += [tag("div", muted("at "), mono(result.where))] if result.where else []
     parts += [tag("div", muted("mend: "), result.mend)] if result.mend else []
     parts += [tag("div", muted(note)) for note in result.notes]
+    parts += [Html(result.reads._repr_mimebundle_()["text/html"])] if result.reads is not None else []
     parts += [details("a cell that shows it", block(result.repro))] if result.repro else []
     parts += [tag("div", muted(f"lesson {result.lesson}"), style="font-size:92%")] if result.lesson else []
     return details(head, *parts, opened=opened)
