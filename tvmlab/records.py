@@ -228,11 +228,12 @@ class Partition(Explorable):
         """
         if not isinstance(other, Partition):
             raise CallError(f"a {type(other).__name__} is no partition", mend="give another result of tl.fuse")
+        names = _told_apart(self, other)
         old, new = (dict.fromkeys(group.nodes for group in part.groups) for part in (self, other))
         return PartitionDiff(
             model=self.model,
-            before=self.engine,
-            after=other.engine,
+            before=names[0],
+            after=names[1],
             only_before=tuple(group for group in old if group not in new),
             only_after=tuple(group for group in new if group not in old),
             same=sum(group in new for group in old),
@@ -254,6 +255,38 @@ class Partition(Explorable):
             "bytes_saved": self.bytes_saved,
             "kinds": {node: SHORT_KINDS.get(kind, kind) for node, kind in kinds.items()},
         }
+
+
+def _told_apart(part: Partition, other: Partition) -> tuple[str, str]:
+    """What to call two partitions: by what is different in how they were made."""
+    for name in ("model", "level", "engine"):
+        if getattr(part, name) != getattr(other, name):
+            return getattr(part, name), getattr(other, name)
+    if part.grouping is None or other.grouping is None:
+        return "the first", "the second"
+    facts = [dict(_how(each.grouping)) for each in (part, other)]
+    graphs = part.grouping.graph, other.grouping.graph
+    if len(graphs[0]) == len(graphs[1]):
+        changed = [
+            node for node, kinds in enumerate(zip(*(graph.kinds for graph in graphs), strict=True)) if len({*kinds}) > 1
+        ]
+        for fact, graph in zip(facts, graphs, strict=True):
+            fact |= {graph.label(node): graph.kind(node).name.lower() for node in changed[:_NAMED]}
+    apart = [name for name in {**facts[0], **facts[1]} if facts[0].get(name) != facts[1].get(name)]
+    if not apart:
+        return "the first", "the second"
+    said = [[f"{name}={fact[name]}" for name in apart[:_NAMED] if name in fact] for fact in facts]
+    first, second = (", ".join(words) or "without" for words in said)
+    return first, second
+
+
+def _how(grouping: Any) -> Iterator[tuple[str, object]]:
+    yield "max_depth", grouping.max_depth
+    yield from ((phase, "off") for phase in grouping.without)
+    yield from ((match.template, "matched") for match in getattr(grouping, "matches", ()))
+
+
+_NAMED = 3
 
 
 def _edges_apart(part: Partition, other: Partition) -> Iterator[tuple[str, str]]:
@@ -300,12 +333,16 @@ class PartitionDiff(Record):
     def headline(self) -> str:
         sides = f"{self.before} and {self.after}"
         if self.ok:
-            return f"{self.model}: {sides} agree on all {self.same} groups"
-        apart = f"{len(self.only_before)} groups against {len(self.only_after)}"
-        return f"{self.model}: {sides} agree on {self.same} groups, and have {apart} where they differ"
+            return f"{self.model}: {sides} agree on {'all ' * (self.same != 1)}{_groups(self.same)}"
+        apart = " against ".join(_groups(len(only)) for only in (self.only_before, self.only_after))
+        return f"{self.model}: {sides} agree on {_groups(self.same)}, and have {apart} where they differ"
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "ok": self.ok}
+
+
+def _groups(number: int) -> str:
+    return f"{number:,} group{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True)

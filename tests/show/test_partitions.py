@@ -71,3 +71,26 @@ def test_names_with_tags_in_them(draw):
 def test_nothing_at_all(draw):
     page, _ = draw(partition([], 0))
     assert "0 → 0 kernels" in page.text
+
+
+def test_two_partitions_are_called_by_what_tells_them_apart(draw):
+    from tvmlab.fusion import Graph
+    from tvmlab.fusion import partition as fused
+
+    graph = Graph.from_kinds(["oef", "elem", "elem"], [[], [0], [1]], [2], labels=["conv", "relu", "add"])
+    part = fused(graph).record("net", "python", "onnx")
+
+    def headline(other):
+        page, plain = draw(part.diff(other))
+        assert page.text.startswith(plain.splitlines()[0])
+        return plain.splitlines()[0]
+
+    assert headline(part) == "net: the first and the second agree on 1 group"
+    shallow = part.what_if(max_depth=2)
+    assert headline(shallow).startswith(
+        "net: max_depth=256 and max_depth=2 agree on 0 groups, and have 1 group against"
+    )
+    assert headline(part.what_if(kinds={"relu": "opaque"})).startswith("net: relu=elem and relu=opaque agree on ")
+    assert "without and phase0=off" in headline(part.what_if(without=["phase0"]))
+    other = fused(graph).record("net", "tvm", "onnx")
+    assert headline(other) == "net: python and tvm agree on 1 group"

@@ -22,7 +22,7 @@ __all__ = ["first_outside", "reads", "reads_of"]
 
 Point = tuple[int, ...]
 
-_MOST = 20_000
+_MOST = 10_000
 """Points of stages that are evaluated at most, reduction axes counted, to follow one element; a point takes 10 µs."""
 
 

@@ -17,6 +17,7 @@ from tvmlab.show.text import duration, plain_table
 
 __all__ = ["Part", "report_page"]
 
+_TOLD = 0.01  # seconds
 _DECISIONS = 600  # nodes: in a file of its own there is room for more of them than in a notebook
 
 
@@ -75,12 +76,13 @@ def _complaint(error: TvmlabError | None) -> Html:
 def report(record: Report) -> Bundle:
     """Where it is, what it says first, and what took how long."""
     accent = palette.GOOD if record.ok else palette.BAD
-    took = ", ".join(f"{title} {duration(seconds)}" for title, seconds in record.seconds.items())
+    long = {title: seconds for title, seconds in record.seconds.items() if seconds >= _TOLD}
+    took = ", ".join(f"{title.lower()} {duration(seconds)}" for title, seconds in long.items())
     page_ = card(
         f"{record.model}: report, {record.bytes / 1000:,.0f} kB",
         tag("div", muted("open it in a browser: "), mono(record.file)),
         table(("", ""), record.facts.items(), "nl"),
-        sentence(f"It took: {took}."),
+        sentence(f"It took: {took}.") if took else "",
         accent=accent,
     )
     return {"text/plain": f"{record.headline}\n{plain_table(('', ''), record.facts.items())}", "text/html": str(page_)}
