@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -175,3 +176,12 @@ def test_a_record_is_plain_data():
     assert data["full_name"] == "relax.lab.leaky_clamp"
     assert data["kind"] == "kElemWise"
     assert data["attributes"][0] == ["lower", "float", "-1.0"]
+
+
+def test_a_refusal_leaves_nothing_behind_that_speaks_on_stderr(define, capfd):
+    cell = DOUBLE.replace("    return", "    if len(x.shape) == 1:\n        raise ValueError('no vectors')\n    return")
+    op = api.define("lab.double", cell)
+    with pytest.raises(CallError, match="no vectors"):
+        op(np.ones(3, "float32"))
+    gc.collect()
+    assert capfd.readouterr().err == ""

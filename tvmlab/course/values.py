@@ -10,7 +10,7 @@ import numpy as np
 
 from tvmlab.records import ElementMismatch, Mismatch, Property
 
-__all__ = ["Case", "compare", "has_values_of"]
+__all__ = ["Case", "compare", "has_values_of", "told"]
 
 _TOLERANCE = {2: 4e-3, 4: 1e-5}  # relative and absolute, by the bytes of an element
 
@@ -63,7 +63,7 @@ def compare(got: Any, expected: Any, case: Case, names: tuple[str, ...]) -> Mism
     names : tuple of str
         Names of the tensors, then of others.
     """
-    inputs = _told(case, names)
+    inputs = told(case, names)
     if not isinstance(got, np.ndarray):
         return Mismatch(f"the result is a {type(got).__name__}, not an array", inputs)
     if got.shape != expected.shape or got.dtype != expected.dtype:
@@ -87,6 +87,7 @@ def _wrong(got: Any, expected: Any) -> Any:
     return ~np.isclose(got, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
-def _told(case: Case, names: tuple[str, ...]) -> str:
+def told(case: Case, names: tuple[str, ...]) -> str:
+    """A call in words: ``x: float32[2, 3], axes=(0,)``."""
     tensors = [f"{n}: {t.dtype}{list(t.shape)}" for n, t in zip(names, case.tensors, strict=False)]
     return ", ".join([*tensors, *(f"{name}={value!r}" for name, value in case.attributes.items())])

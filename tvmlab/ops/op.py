@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import traceback
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +159,8 @@ class Op(Record):
             except Exception as error:  # noqa: BLE001  TVM raises whatever it likes
                 failure = original(error) if isinstance(error, TvmlabError) else self._not_legalized(error, types)
                 # The frames hold a block builder, which complains on stderr when it dies unfinished: let it die here.
-                traceback.clear_frames(error.__traceback__)
+                for each in (*_chain(error), *_chain(failure)):
+                    traceback.clear_frames(each.__traceback__)
                 module = None
         if module is None:
             raise failure from failure.__cause__
@@ -178,6 +180,13 @@ class Op(Record):
                 result = builder.emit_output(builder.emit(self.bind(*inputs, **attributes)))
             builder.emit_func_output(result)
         return relax.transform.LegalizeOps()(builder.get())
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, what it was raised from, and what that was raised from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _type_of(array: Any, spec: OpSpec) -> relax.TensorType:
