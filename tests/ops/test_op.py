@@ -178,7 +178,7 @@ def test_a_record_is_plain_data():
     assert data["attributes"][0] == ["lower", "float", "-1.0"]
 
 
-def test_a_refusal_leaves_nothing_behind_that_speaks_on_stderr(define, capfd):
+def test_a_refusal_leaves_nothing_behind_that_speaks_on_stderr(capfd):
     cell = DOUBLE.replace("    return", "    if len(x.shape) == 1:\n        raise ValueError('no vectors')\n    return")
     op = api.define("lab.double", cell)
     with pytest.raises(CallError, match="no vectors"):
