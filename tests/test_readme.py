@@ -6,6 +6,7 @@ import re
 import runpy
 from pathlib import Path
 
+import onnx
 import pytest
 
 import tvmlab
@@ -13,10 +14,10 @@ import tvmlab
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(title):
-    """The Python blocks of a section, each without its indentation."""
+def blocks(title, language="python"):
+    """The Python blocks of a section, each without its indentation; those that go on from others say py."""
     section = README.split(f"\n## {title}", 1)[1].split("\n## ", 1)[0]
-    found = re.findall(r"^( *)```python\n(.*?)^\1```", section, re.DOTALL | re.MULTILINE)
+    found = re.findall(rf"^( *)```{language}\n(.*?)^\1```", section, re.DOTALL | re.MULTILINE)
     return [re.sub(rf"^{indent}", "", code, flags=re.MULTILINE) for indent, code in found]
 
 
@@ -51,6 +52,25 @@ def test_the_python_interface_works_as_it_is_shown(capfd, tmp_path):
     names = runpy.run_path(str(script))
     assert names["verification"].ok
     assert names["partition"].kernels_after < names["partition"].kernels_before
+    assert capfd.readouterr().err == ""
+
+
+def test_nodes_of_an_own_domain_and_what_is_kept_work_as_it_is_shown(tmp_path, monkeypatch, capfd):
+    _, define, *_ = blocks("Your own operator")
+    name, body = re.match(r"%%tvm_op (\S+)\n(.*)", define, re.DOTALL).groups()
+    (code,) = blocks("The same in Python", "py")
+    monkeypatch.chdir(tmp_path)
+    text = '<ir_version: 8, opset_import: ["" : 17, "my.domain" : 1]> g (float[2] x) => (float[2] y)'
+    onnx.save(onnx.parser.parse_model(text + "{ y = my.domain.HardTanh <limit: float = 2.0> (x) }"), "mine.onnx")
+    tvmlab.api.define(name, body)
+    namespace = {"tl": tvmlab}
+    try:
+        exec(code, namespace)
+    finally:
+        tvmlab.onnx.unregister("my.domain", "HardTanh")
+    for model in (namespace["model"], tvmlab.load("mine", trust=True)):
+        assert tvmlab.run(model, [3.0, -0.5]).tolist() == [2.0, -0.5]
+    assert {"hard_tanh.py", "test_hard_tanh.py"} < {path.name for path in tmp_path.iterdir()}
     assert capfd.readouterr().err == ""
 
 

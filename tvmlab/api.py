@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tvmlab.diagnosis import Diagnosis
     from tvmlab.measure import Advice, Step, Tuning
     from tvmlab.ops import Op
-    from tvmlab.pipeline import Model, Trace
+    from tvmlab.pipeline import CompiledModel, Model, Trace
     from tvmlab.records import (
         Bisection,
         CheckReport,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Timing,
         Verdict,
         Verification,
+        Written,
     )
     from tvmlab.touring import Demo
 
@@ -53,6 +54,7 @@ __all__ = [
     "diagnose",
     "diff",
     "doctor",
+    "export",
     "fuse",
     "graph",
     "graph_from_source",
@@ -64,6 +66,7 @@ __all__ = [
     "reads",
     "report",
     "run",
+    "save",
     "serve",
     "skeleton",
     "trace",
@@ -241,8 +244,12 @@ def check(
 
 
 @_shows("reading {}")
-def load(source: Any, *, name: str | None = None, weights: str | None = None, seed: int = 0) -> Model:
+def load(
+    source: Any, *, name: str | None = None, weights: str | None = None, seed: int = 0, trust: bool = False
+) -> Model | CompiledModel:
     """Read a model: an ONNX file (path, bytes or ModelProto), an IRModule, TVMScript, or a Python function over ops.
+
+    Of a folder that `save` wrote, read the machine code.
 
     Parameters
     ----------
@@ -254,19 +261,80 @@ def load(source: Any, *, name: str | None = None, weights: str | None = None, se
         ``"random"`` replaces constant weights by He-scaled ones, so that outputs prove something.
     seed : int
         Of the random weights.
+    trust : bool
+        Of a compiled model: whether its code may run.  Loading a library runs it, with your rights.
 
     Returns
     -------
-    Model
+    Model, or CompiledModel
+        The latter from a folder that `save` wrote: ``.run(*arrays)``, or `run`.
 
     Raises
     ------
     LoadError
-        If it cannot be read.
+        If it cannot be read; or a compiled model is not trusted, was changed, or is not for this machine.
     """
     from tvmlab import pipeline
 
-    return pipeline.load(source, name=name, weights=weights, seed=seed)
+    if pipeline.is_saved(source):
+        if weights is not None:
+            raise LoadError("a compiled model has its weights", str(source), "leave weights out")
+        return pipeline.open_saved(source, name=name, trust=trust)
+    return _read(source, name=name, weights=weights, seed=seed)
+
+
+def _read(source: Any, **options: Any) -> Model:
+    """A model that is not compiled."""
+    from tvmlab import pipeline
+
+    return pipeline.load(source, **options)
+
+
+def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> Written:
+    """Compile a model for this machine, and write it into a folder: a library, its parameters, a manifest.
+
+    ``tl.load(path, trust=True)`` reads it, in this process or another, on this machine or one like it.
+
+    Parameters
+    ----------
+    model : Model or what `load` reads, or Trace
+        A trace is saved as it is: ``tl.save(tl.trace(model, tuned=True), path)``.
+    path : path
+        The folder.
+    overwrite : bool
+        Put it in the place of a model that was saved there.
+
+    Raises
+    ------
+    CallError
+        The path is taken, or cannot be written to.
+    BackendError
+        There is no compiler to link a library with.
+    """
+    from tvmlab import pipeline
+
+    known = isinstance(model, pipeline.Trace | pipeline.CompiledModel)
+    return pipeline.save(model if known else _as_model(model), path, overwrite=overwrite)
+
+
+def export(op: Op | str, path: str | os.PathLike[str], *, overwrite: bool = False) -> Written:
+    """Write a module that makes an operator live when it is imported, and a test of it; see `Op.export`.
+
+    `op` may also be ``FILE::NAME``, as `check` takes it.
+    """
+    return _as_op(op).export(path, overwrite=overwrite)
+
+
+def _as_op(op: Op | str) -> Op:
+    """An operator as it is, or by its name, or from a file."""
+    from tvmlab import checks, ops
+
+    if not isinstance(op, str):
+        return op
+    if "::" in op or op.endswith((".py", ".ipynb")):
+        file, _, wanted = op.partition("::")
+        return checks.op_of_file(Path(file), wanted or None)
+    return ops.find(op)
 
 
 def define_in(file: Path) -> None:
@@ -344,7 +412,15 @@ def graph_from_source(
 
 def _as_model(source: Any) -> Model:
     """A model as it is; anything else that can be read as one is."""
-    return source if hasattr(source, "provenance") else load(source)
+    from tvmlab import pipeline
+
+    if isinstance(source, pipeline.CompiledModel) or pipeline.is_saved(source):
+        name = source.name if isinstance(source, pipeline.CompiledModel) else source
+        raise CallError(
+            f"{name} is machine code, of which nothing is known but how to run it",
+            mend="take the model that it was made of: tl.load(…) of the ONNX file",
+        )
+    return source if isinstance(source, pipeline.Model) else _read(source)
 
 
 @_shows("compiling {}")
@@ -438,8 +514,8 @@ def fuse(
             return fusion.fuse_onnx(model, engine=engine, **changes)  # without TVM
     from tvmlab import pipeline
 
-    if isinstance(model, str | bytes | os.PathLike) or hasattr(model, "SerializeToString"):
-        model = load(model)
+    if isinstance(model, str | bytes | os.PathLike | pipeline.CompiledModel) or hasattr(model, "SerializeToString"):
+        model = _as_model(model)
     return pipeline.fuse(model, engine=engine, level=level, cleanup=cleanup, **changes)
 
 
@@ -606,12 +682,12 @@ def serve(host: str = "127.0.0.1", port: int = 9090, **options: Any) -> int:
 
 
 @_shows("compiling and running {}")
-def run(model: Model, *inputs: Any, isolate: bool | None = None) -> Any:
+def run(model: Model | CompiledModel, *inputs: Any, isolate: bool | None = None) -> Any:
     """Compile a model through every stage and run it on NumPy arrays.
 
     Parameters
     ----------
-    model : Model
+    model : Model or CompiledModel
     *inputs : ndarray
     isolate : bool, optional
         Run it in a child process, whose death or endless loop is then an error.  By default safe mode decides: with
@@ -628,8 +704,12 @@ def run(model: Model, *inputs: Any, isolate: bool | None = None) -> Any:
     PipelineError
         It fails; or, in a child, ends its process or goes over a limit.
     """
-    from tvmlab import runtime
+    from tvmlab import pipeline, runtime
 
+    if isinstance(model, pipeline.CompiledModel):
+        if isolate:
+            raise CallError("machine code from a file cannot run in a child", mend="leave isolate out")
+        return model.run(*inputs)
     traced = trace(model)
     module = traced["schedule"].module
     if isolate or (isolate is None and runtime.POLICY.safe and not runtime.is_proved_safe(module)):

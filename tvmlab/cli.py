@@ -129,6 +129,17 @@ def parser() -> argparse.ArgumentParser:
     _add_model(verify)
     verify.add_argument("--bisect", action="store_true", help="name the first stage and kernel whose values are wrong")
     verify.add_argument("--groups", action="store_true", help="each fused kernel against the unfused ones")
+    save = command("save", _save, "Compile a model for this machine, and write it into a folder.")
+    _add_model(save)
+    save.add_argument("path", metavar="FOLDER", type=Path, help="the folder to write")
+    export = command("export", _export, "Write a module that makes an operator live when imported, and a test of it.")
+    export.add_argument(
+        "op", metavar="FILE::OP", help="a Python file, notebook or operator cell, and the operator in it"
+    )
+    export.add_argument("path", metavar="MODULE.py", type=Path, help="the module to write; test_MODULE.py is its test")
+    for writing in (save, export):
+        writing.add_argument("--overwrite", action="store_true", help="put it in the place of what is there")
+    _add_json(export)
     bench = command(
         "bench", _bench, "Time a model unfused, fused, scheduled and in onnxruntime, interleaved in one run."
     )
@@ -264,6 +275,19 @@ def _verify(model: Path, weights: str | None, seed: int, bisect: bool, groups: b
 
     given = {name: True for name, asked in {"bisect": bisect, "groups": groups}.items() if asked}
     return api.verify(_load(model, weights, seed), seed=seed, **given)
+
+
+def _save(model: Path, weights: str | None, seed: int, path: Path, overwrite: bool) -> Any:
+    from tvmlab import api
+
+    return api.save(_load(model, weights, seed), path, overwrite=overwrite)
+
+
+def _export(op: str, path: Path, overwrite: bool) -> Any:
+    from tvmlab import api, doctoring
+
+    doctoring.require_tvm()
+    return api.export(op, path, overwrite=overwrite)
 
 
 def _tune(model: Path, weights: str | None, seed: int, **options: Any) -> Any:

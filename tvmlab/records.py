@@ -118,6 +118,33 @@ class Reason(Record):
 
 
 @dataclass(frozen=True, repr=False)
+class Written(Record):
+    """What was written into files.
+
+    Parameters
+    ----------
+    what : str
+        What is in them.
+    folder : str
+    files : mapping of str to int
+        By its path within the folder, the bytes of each.
+    notes : tuple of str
+    seconds : float
+        How long it took.
+    """
+
+    what: str
+    folder: str
+    files: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def headline(self) -> str:
+        return f"{self.what}: {', '.join(self.files)} in {self.folder}"
+
+
+@dataclass(frozen=True, repr=False)
 class TensorInfo:
     """Name, shape and dtype of a model's input or output; symbolic dimensions are strings."""
 

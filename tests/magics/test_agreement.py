@@ -14,6 +14,8 @@ FUNCTIONS = {  # what each magic calls, and the arguments that are not its optio
     "tvm_check": (api.check, {"progress"}),
     "tvm_graph": (api.graph_from_source, {"body", "shell_namespace", "label", "first_line", "cache"}),
     "tvm_load": (api.load, set()),
+    "tvm_save": (api.save, set()),
+    "tvm_export": (api.export, set()),
     "tvm_fuse": (api.fuse, set()),
     "tvm_diff": (api.diff, set()),
     "tvm_verify": (measure.verify, {"inputs"}),

@@ -52,6 +52,7 @@ CLEANUP = argument(
 )
 ENGINE = argument("--engine", choices=("python", "tvm", "none"), help="Who decides what is fused.")
 REMOTE = argument("--remote", metavar="tracker://HOST:PORT/KEY", help="A device that TVM's RPC tracker lends.")
+OVERWRITE = argument("--overwrite", action="store_true", help="Put it in the place of what is there.")
 STAGES = ("import", "legalize", "annotate", "fuse", "inline", "schedule", "build")
 DEFAULT_SIDES = ("unfused", "fused", "scheduled", "onnxruntime")
 SIDES = (
@@ -232,13 +233,32 @@ class Tvmlab(Magics):
         ),
         argument("--name", type=identifier, help="The variable for the model, else the name of the file."),
         argument("--weights", choices=("random",), help="Put weights into a model that comes without."),
+        argument("--trust", action="store_true", help="Run the code of a compiled model, which %%tvm_save wrote."),
         SEED,
     )
     def tvm_load(self, source: Path, **options: Any) -> Any:
-        """Read a model from a file, and bind it to a variable."""
+        """Read a model from a file, or a compiled one from its folder, and bind it to a variable."""
         model = backend.api().load(source.expanduser(), **options)
         self.models.keep(model, model.name, asked="name" in options)
         return model
+
+    @command(
+        MODEL,
+        argument("path", type=Path, metavar="FOLDER", help="The folder to write."),
+        OVERWRITE,
+    )
+    def tvm_save(self, model: Any, path: Path, **options: Any) -> Any:
+        """Compile a model for this machine, and write it into a folder: %tvm_load FOLDER --trust reads it."""
+        return backend.api().save(model, path.expanduser(), **options)
+
+    @command(
+        argument("op", metavar="OP", help="A live operator: namespace.name; or FILE::NAME."),
+        argument("path", type=Path, metavar="FILE.py", help="The module to write; its test is test_FILE.py beside it."),
+        OVERWRITE,
+    )
+    def tvm_export(self, op: str, path: Path, **options: Any) -> Any:
+        """Write a module that makes an operator live when it is imported, and a test of it."""
+        return backend.api().export(op, path.expanduser(), **options)
 
     @command(
         MODEL,

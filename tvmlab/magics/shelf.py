@@ -96,4 +96,4 @@ class Shelf:
 def _is_model(value: Any) -> bool:
     # a model can exist only once the pipeline is imported; asking must not import it
     pipeline = sys.modules.get("tvmlab.pipeline")
-    return pipeline is not None and isinstance(value, pipeline.Model)
+    return pipeline is not None and isinstance(value, pipeline.Model | pipeline.CompiledModel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import traceback
 from collections import OrderedDict
@@ -20,7 +21,7 @@ from tvmlab.ops.crossing import original
 from tvmlab.ops.guards import Examination
 from tvmlab.ops.source import caller
 from tvmlab.ops.spec import OpSpec
-from tvmlab.records import CheckReport, Record
+from tvmlab.records import CheckReport, Record, Written
 from tvmlab.runtime import POLICY, Executable, Isolated, compile_module, is_proved_safe, quiet
 
 if TYPE_CHECKING:
@@ -117,6 +118,27 @@ class Op(Record):
             raise
         except Exception as error:
             raise lowering.user_error(spec, spec.reference, error, ComputeError) from error
+
+    def export(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Written:
+        """Write a module that makes the operator live when it is imported, and beside it a test of it.
+
+        Parameters
+        ----------
+        path : path
+            The module, such as ``my_op.py``; the test is then ``test_my_op.py`` in the same folder.
+        overwrite : bool
+            Put them in the place of files of these names.
+
+        Raises
+        ------
+        CallError
+            A file of that name exists, cannot be written, or could not be imported.
+        NotWritable
+            The operator uses something that cannot be written down as Python.
+        """
+        from tvmlab.ops.exporting import export
+
+        return export(self, path, overwrite=overwrite)
 
     def card(self) -> OpCard:
         """The operator's card: what is set and what is missing, and the TIR that it lowers to."""

@@ -21,7 +21,7 @@ from tvmlab.runtime.threads import prepare_pool
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Executable", "compile_module"]
+__all__ = ["Executable", "compile_module", "tensor_of"]
 
 Array = NDArray[Any]
 
@@ -225,11 +225,16 @@ def _checked(signature: Signature, arguments: tuple[Any, ...]) -> tuple[Any, ...
 
 
 def _new_slot(arguments: tuple[Any, ...]) -> _Slot:
-    tensors, writers = zip(*map(_tensor, arguments), strict=True) if arguments else ((), ())
+    tensors, writers = zip(*map(_tensor_and_writer, arguments), strict=True) if arguments else ((), ())
     return _Slot(tensors, writers)
 
 
-def _tensor(argument: Any) -> tuple[Any, Callable[[Any, Array], None]]:
+def tensor_of(array: Array) -> Any:
+    """A TVM tensor that holds a copy of the array, aligned as TVM's kernels need it."""
+    return _tensor_and_writer(array)[0]
+
+
+def _tensor_and_writer(argument: Any) -> tuple[Any, Callable[[Any, Array], None]]:
     """A TVM tensor that holds a copy of the array, and the function that writes another array into it."""
     from tvm import runtime
 

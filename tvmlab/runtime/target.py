@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tvmlab.runtime.silence import quiet
 
-__all__ = ["host_target", "vector_bytes"]
+__all__ = ["host_target", "lacking", "processor", "vector_bytes"]
 
 # LLVM's feature -> the flag Linux shows for it.  Only features that make LLVM emit other instructions.
 _X86_FLAGS = {
@@ -89,11 +90,17 @@ def _within(name: str, flags: frozenset[str]) -> str:
 
 
 def _missing(name: str, flags: frozenset[str]) -> set[str]:
+    return {f for f in _features(name) if _X86_FLAGS[f] not in flags}
+
+
+def _features(name: str) -> set[str]:
+    """Features of a processor that LLVM knows by name, as far as Linux has flags for them."""
     import tvm
     from tvm.target import codegen
 
-    features = codegen.llvm_get_cpu_features(tvm.target.Target({"kind": "llvm", "mcpu": name}))
-    return {f for f in map(str, features) if f in _X86_FLAGS and _X86_FLAGS[f] not in flags}
+    with quiet():
+        features = codegen.llvm_get_cpu_features(tvm.target.Target({"kind": "llvm", "mcpu": name}))
+    return {f for f in map(str, features) if f in _X86_FLAGS}
 
 
 def _linux_x86_flags() -> frozenset[str] | None:
@@ -104,6 +111,27 @@ def _linux_x86_flags() -> frozenset[str] | None:
         return None
     found = next((line.partition(":")[2] for line in lines if line.startswith("flags")), None)
     return None if found is None else frozenset(found.split())
+
+
+def processor() -> dict[str, Any]:
+    """What code for `host_target` needs: LLVM's name of the processor, and its instructions, where they are told apart.
+
+    Returns
+    -------
+    dict
+        ``name``, and ``instructions``: LLVM's features that a processor may lack; empty on other than x86.
+    """
+    name = _processor()
+    return {"name": name, "instructions": sorted(_features(name)) if _linux_x86_flags() is not None else []}
+
+
+def lacking(needed: Mapping[str, Any]) -> list[str]:
+    """What this machine lacks of what `processor` said of another: instructions, or the other processor's name."""
+    flags = _linux_x86_flags()
+    wanted = needed.get("instructions") or []
+    if flags is None or not wanted:
+        return [] if needed.get("name") == _processor() else [str(needed.get("name"))]
+    return [feature for feature in wanted if _X86_FLAGS.get(feature, feature) not in flags]
 
 
 @functools.cache
