@@ -53,6 +53,7 @@ def api(monkeypatch):
     """The magics call this in place of tvmlab.api; TVM is not imported."""
     api = Api()
     pipeline = ModuleType("tvmlab.pipeline")
+    pipeline.CompiledModel = type("CompiledModel", (), {})
     pipeline.Model = Model
     monkeypatch.setitem(sys.modules, "tvm", ModuleType("tvm"))
     monkeypatch.setitem(sys.modules, "tvmlab.pipeline", pipeline)
