@@ -31,12 +31,15 @@ class Convolution:
     data, weights : Load
     whole : bool
         Whether vectors may run over all output channels, whatever their groups.
+    kept_channels : int or None
+        How many of the output channels are needed, where some were added to make whole vectors.
     """
 
     block: Block
     data: Load
     weights: Load
     whole: bool = False
+    kept_channels: int | None = None
 
     @property
     def out_channels(self) -> int:

@@ -17,9 +17,10 @@ from tvmlab.pipeline.matmul import Matmul, find_matmul
 from tvmlab.pipeline.register_tiles import register_tile
 from tvmlab.pipeline.widening import Widening, widened
 
-__all__ = ["CONVOLUTION", "PANEL", "Packed", "is_direct", "lanes_for", "pack_kernel"]
+__all__ = ["CONVOLUTION", "PANEL", "REACH", "Packed", "is_direct", "lanes_for", "pack_kernel"]
 
 CONVOLUTION = "tvmlab.convolution"
+REACH = "tvmlab.reach"
 PANEL = "tvmlab.panel"
 
 Array = NDArray[Any]
@@ -29,7 +30,6 @@ _BYTES = {"float32": 4, "float64": 8}
 _WORTH_A_PANEL = 4  # lanes
 _WORTH_PADDING = 64  # columns: with fewer, padded rows cost more than their tiles gain
 _COLUMNS = 8  # vectors of at least so many
-_WORTH_TWICE = 4  # times as many lanes
 _LEAST = 2  # lanes: still better than a scalar, in groups of few channels
 
 
@@ -105,14 +105,11 @@ def pack_kernel(function: Any, lanes: tuple[int, ...], constants: tuple[int, ...
     found = find_convolution(blocks_of(schedule))
     if found is not None and not _weights_stand(_parameters(schedule), lanes, found):
         return None if any(lanes) else Packed(function)
-    widening = None if found is None else _widening(schedule, found, constants)
+    direct = found is not None and not any(lanes) and is_direct(found)
+    widening = None if found is None or direct else _widening(schedule, found, constants)
     if found is not None and widening is not None:
-        loop = schedule.get(schedule.get_loops(found.block.rv)[_IMAGE])
-        schedule = tvm.s_tir.Schedule(tvm.IRModule({"main": widened(function, found, loop, widening)}))
-        again = find_convolution(blocks_of(schedule))
-        assert again is not None
-        found = replace(again, whole=True)
-    convolution = None if found is not None and not any(lanes) and is_direct(found) else _packable(found)
+        schedule, found, widening = _widen(schedule, found, widening)
+    convolution = None if direct else _packable(found)
     product = None if convolution is not None else find_matmul(blocks_of(schedule))
     padding = _padding(product)
     if product is not None and padding:
@@ -127,7 +124,7 @@ def pack_kernel(function: Any, lanes: tuple[int, ...], constants: tuple[int, ...
             packers.update(_pack_panels(schedule, matmul, constants))
         packers.update(_pack(schedule, lanes, convolution, constants, widening))
     except (tvm.s_tir.ScheduleError, ValueError, RuntimeError):
-        return None
+        return None if any(lanes) else Packed(function)
     return Packed(schedule.mod["main"], packers)
 
 
@@ -201,15 +198,42 @@ def _panel_map(panel: int, turned: bool) -> Callable[..., Any]:
 
 
 def _widening(schedule: Any, found: Convolution, constants: tuple[int, ...]) -> Widening | None:
-    """How to read two groups at once, where that makes vectors so long that twice the work takes less time."""
+    """How to fill whole vectors with output channels, where that takes fewer of them than shorter vectors would."""
     known = any(_parameters(schedule)[i].same_as(found.weights.buffer) for i in constants)
-    if not known or found.groups < 2 or found.group_inputs == 1:
-        return None
     dtype = str(found.weights.buffer.dtype)
-    lanes = lanes_for(found.out_channels, dtype)
-    if lanes > found.group_outputs or lanes < _WORTH_TWICE * max(lanes_for(found.group_outputs, dtype), 1):
+    if not known or found.group_inputs == 1 or not lanes_for(found.out_channels, dtype):
         return None
-    return Widening(lanes, found.group_outputs, found.group_inputs, found.groups)
+    lanes = runtime.vector_bytes() // _BYTES[dtype]
+    widening = Widening(lanes, found.group_outputs, found.group_inputs, found.groups)
+    shorter = found.out_channels // max(lanes_for(found.group_outputs, dtype), 1) * found.group_inputs
+    return widening if widening.steps < shorter else None
+
+
+def _widen(schedule: Any, found: Convolution, widening: Widening) -> tuple[Any, Convolution, Widening | None]:
+    """The kernel with whole vectors; as it was, if channels had to be added and what follows could not leave them out."""
+    import tvm
+
+    wider = schedule.copy()
+    if _writes_parameter(wider, found.block.rv):
+        wider.cache_write(found.block.rv, 0, "global")
+    blocks = blocks_of(wider)
+    at = next(n for n, block in enumerate(blocks) if block.name == found.block.name)
+    after = blocks[at + 1] if len(blocks) == at + 2 and _goes_along(blocks[at + 1], blocks[at].target.buffer) else None
+    convolution = find_convolution(blocks)
+    assert convolution is not None
+    if after is None and found.out_channels % widening.lanes:
+        return schedule, found, None
+    wider = tvm.s_tir.Schedule(tvm.IRModule({"main": widened(wider, convolution, after, widening)}))
+    again = find_convolution(blocks_of(wider))
+    assert again is not None
+    return wider, replace(again, whole=True, kept_channels=found.out_channels), widening
+
+
+def _goes_along(block: Block, sums: Any) -> bool:
+    """Whether a block takes an image element by element and writes one of the same size."""
+    loads = [load for load in block.loads if load.buffer.same_as(sums)]
+    plain = block.single and not block.reduction and len(block.spatial) == _IMAGE
+    return plain and all(stands_at(place, block.spatial) for place in (block.target, *loads))
 
 
 def is_direct(convolution: Convolution) -> bool:
@@ -258,9 +282,6 @@ def _pack(
 def _walks(schedule: Any, lanes: tuple[int, ...], convolution: Convolution | None) -> list[tuple[Any, int]]:
     """The blocks that walk over images element by element, each with the channels it should take together."""
     counts = dict(zip(_parameters(schedule), lanes, strict=True))
-    vector = 0
-    if convolution is not None:
-        vector = lanes_for(_vector_channels(convolution), str(convolution.weights.buffer.dtype))
     found = []
     for block in blocks_of(schedule):
         if len(block.spatial) != _IMAGE or not block.single or not stands_at(block.target, block.spatial):
@@ -270,17 +291,20 @@ def _walks(schedule: Any, lanes: tuple[int, ...], convolution: Convolution | Non
         channels = extent_of(block.spatial[1]) or 0
         count = counts.get(block.target.buffer, lanes_for(channels, str(block.target.buffer.dtype)))
         if convolution is not None:
-            count = _count_beside(block, convolution, counts, vector)
+            count = _count_beside(block, convolution, counts)
         if count and channels % count == 0:
             found.append((block.rv, count))
     return found
 
 
-def _count_beside(block: Block, convolution: Convolution, counts: Mapping[Any, int], vector: int) -> int:
-    """Channels that a block of a convolution's kernel takes together: before it, as its data; after it, as it does."""
-    if not block.target.buffer.same_as(convolution.data.buffer):
-        return vector
-    return next((counts[load.buffer] for load in block.loads if load.buffer in counts), 0)
+def _count_beside(block: Block, convolution: Convolution, counts: Mapping[Any, int]) -> int:
+    """Channels that a block of a convolution's kernel takes together: before it, as its data; after it, as its image."""
+    dtype = str(convolution.weights.buffer.dtype)
+    if block.name == convolution.block.name:
+        return lanes_for(_vector_channels(convolution), dtype)
+    if block.target.buffer.same_as(convolution.data.buffer):
+        return next((counts[load.buffer] for load in block.loads if load.buffer in counts), 0)
+    return lanes_for(convolution.kept_channels or _vector_channels(convolution), dtype)
 
 
 def _pack_weights(
@@ -290,7 +314,10 @@ def _pack_weights(
     block = convolution.block.rv
     schedule.annotate(block, CONVOLUTION, 1)
     lanes = lanes_for(_vector_channels(convolution), str(convolution.weights.buffer.dtype))
-    inner = _inner_inputs(schedule, convolution)
+    inner = _inner_inputs(schedule, convolution, widening)
+    if widening is not None and widening.spans > 1:
+        reach = (widening.lanes, widening.outputs, widening.inputs // inner, widening.groups)
+        schedule.annotate(block, REACH, list(reach))
     place = _read_place(schedule, block, convolution.weights.buffer)
     position = next((i for i in constants if _parameters(schedule)[i].same_as(convolution.weights.buffer)), None)
     if position is None:  # packed whenever the kernel runs
@@ -300,12 +327,13 @@ def _pack_weights(
     return {} if position is None else {position: Packer(lanes, inner, widening)}
 
 
-def _inner_inputs(schedule: Any, convolution: Convolution) -> int:
+def _inner_inputs(schedule: Any, convolution: Convolution, widening: Widening | None) -> int:
     """Input channels that stand together in the data, if they do so in each group; else 1."""
     regions = schedule.get(convolution.block.rv).reads
     data = next(r.source for r in regions if not r.source.same_as(convolution.weights.buffer))
     inner = int(data.shape[_IMAGE]) if len(data.shape) > _IMAGE else 1
-    return inner if convolution.group_inputs % inner == 0 else 1
+    inputs = convolution.group_inputs if widening is None else widening.inputs
+    return inner if inputs % inner == 0 else 1
 
 
 def _exchange(schedule: Any, buffer: Any, places: Callable[..., Any]) -> None:

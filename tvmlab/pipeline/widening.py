@@ -1,8 +1,9 @@
-"""A convolution in small groups, with windows over two groups: so that whole vectors of output channels share inputs.
+"""A convolution whose output channels do not make whole vectors, so that they do.
 
-Where a group has 34 outputs, a vector of 8 may cover two groups.  Both read from the inputs of their groups, so the
-window is widened to two neighbouring groups, and the weights of the other group are 0.  Twice the work, in vectors
-several times as long.
+There are two reasons.  The channels are no multiple of a vector, as 1000 are none of 16: then there are more, whose
+weights are 0, and what follows leaves them out.  Or a vector covers several groups, as one of 16 does where a group has
+34 outputs: then its window goes over the inputs of all of them, and the weights of the other groups are 0.  A vector
+that lies within one group need not read the others' inputs: `Widening.reach` says what it does.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tvmlab.pipeline.convolution import Convolution
+from tvmlab.pipeline.kernel import Block
 
 __all__ = ["Widening", "widened"]
 
@@ -22,7 +24,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Widening:
-    """How a convolution's groups are read together.
+    """How a convolution's output channels make vectors.
 
     Parameters
     ----------
@@ -37,57 +39,112 @@ class Widening:
     inputs: int
     groups: int
 
+    @property
+    def vectors(self) -> int:
+        return -(-self.outputs * self.groups // self.lanes)
+
+    @property
+    def spans(self) -> int:
+        """Groups of a window: the most that a vector covers."""
+        return max(self._last(v, min) - self._first(v) + 1 for v in range(self.vectors))
+
+    @property
+    def steps(self) -> int:
+        """Input channels that all vectors together read."""
+        return sum(self.reach(v)[1] for v in range(self.vectors))
+
     def start(self, channel: Any, least: Any = min) -> Any:
         """First input channel of the window of an output channel."""
-        return least(channel // self.lanes * self.lanes // self.outputs, self.groups - 2) * self.inputs
+        return least(self._first(channel // self.lanes), self.groups - self.spans) * self.inputs
+
+    def reach(self, vector: Any, least: Any = min) -> tuple[Any, Any]:
+        """Where in its window a vector begins to read, and how many input channels it reads."""
+        first, last = self._first(vector), self._last(vector, least)
+        begin = first * self.inputs - self.start(vector * self.lanes, least)
+        return begin, (last - first + 1) * self.inputs
+
+    def _first(self, vector: Any) -> Any:
+        return vector * self.lanes // self.outputs
+
+    def _last(self, vector: Any, least: Any) -> Any:
+        return least((vector * self.lanes + self.lanes - 1) // self.outputs, self.groups - 1)
 
     def __call__(self, weights: Array) -> Array:
-        """Weights ``(out, in of a group, rows, columns)`` with room for two groups, 0 where the other group is read."""
+        """Weights ``(out, in of a group, rows, columns)`` with room for whole vectors and windows, 0 where they add."""
         out, inputs, *window = weights.shape
-        wide = np.zeros((out, 2 * inputs, *window), weights.dtype)
+        wide = np.zeros((self.vectors * self.lanes, self.spans * inputs, *window), weights.dtype)
         for channel in range(out):
             at = channel // self.outputs * inputs - self.start(channel)
             wide[channel, at : at + inputs] = weights[channel]
         return wide
 
 
-def widened(function: Any, convolution: Convolution, loop: Any, widening: Widening) -> Any:
-    """The kernel with the convolution's windows over two groups; its weights are twice as large.
+def widened(schedule: Any, convolution: Convolution, after: Block | None, widening: Widening) -> Any:
+    """The kernel with a convolution of whole vectors, whose weights are larger.
 
     Parameters
     ----------
-    function : tvm.tirx.PrimFunc
+    schedule : tvm.s_tir.Schedule
         Is not changed.
-    loop : tvm.tirx.For
-        The one over the input channels of a group.
+    after : Block or None
+        What reads the convolution's result, channel by channel; needed where there are more channels than before.
+
+    Returns
+    -------
+    tvm.tirx.PrimFunc
     """
     import tvm_ffi
-    from tvm import ir, tirx
+    from tvm import ir, s_tir, tirx
 
-    weights = convolution.weights.buffer
+    weights, sums = convolution.weights.buffer, convolution.block.target.buffer
     out, inputs, *window = weights.shape
-    wider = tirx.decl_buffer([out, 2 * inputs, *window], str(weights.dtype), name=weights.name)
-    inner = convolution.block.reduction[0]
-    old = convolution.data.indices[1]
-    start = widening.start(convolution.block.spatial[1].var, tirx.min)
-    new = start + inner.var
+    channels, inner = convolution.block.spatial[1], convolution.block.reduction[0]
+    more, wide = widening.vectors * widening.lanes, widening.spans * widening.inputs
+    wider = tirx.decl_buffer([_like(out, more), _like(inputs, wide), *window], str(weights.dtype), name=weights.name)
+    image, _, *pixels = sums.shape
+    filled = tirx.decl_buffer([image, _like(out, more), *pixels], str(sums.dtype), name=sums.name)
+    old, new = convolution.data.indices[1], widening.start(channels.var, tirx.min) + inner.var
+    extents = {channels.var: more, inner.var: wide}
+    loops = _loops(schedule, convolution.block, {channels.var: more, inner.var: wide})
+    if after is not None and more != int(out):
+        extents[after.spatial[1].var] = more
+        loops |= _loops(schedule, after, {after.spatial[1].var: more})
 
     def variable(each: Any) -> Any:
-        return wider if each.same_as(weights) else each
+        return wider if each.same_as(weights) else filled if each.same_as(sums) else each
 
     def index(each: Any) -> Any:
-        return new if tvm_ffi.structural_equal(each, old) else each
+        return new if widening.spans > 1 and tvm_ffi.structural_equal(each, old) else each
 
     def axis(each: Any) -> Any:
-        if not each.var.same_as(inner.var):
+        if each.var not in extents:
             return each
-        return tirx.IterVar(ir.Range(0, 2 * inner.dom.extent), each.var, each.iter_type, each.thread_tag)
+        return tirx.IterVar(ir.Range(0, _like(each.dom.extent, extents[each.var])), each.var, each.iter_type)
 
     def walk(each: Any) -> Any:
-        if not each.loop_var.same_as(loop.loop_var):
+        if each.loop_var not in loops:
             return each
-        return tirx.For(each.loop_var, each.min, 2 * each.extent, each.kind, each.body)
+        return tirx.For(each.loop_var, each.min, _like(each.extent, loops[each.loop_var]), each.kind, each.body)
 
-    return tvm_ffi.structural_map(
-        function, [(tirx.For, walk), (tirx.Add, index), (tirx.IterVar, axis), (tirx.Var, variable)]
-    )
+    def guard(each: Any) -> Any:
+        if after is None or each.name_hint != after.name or after.spatial[1].var not in extents:
+            return each
+        body = tirx.IfThenElse(after.spatial[1].var < out, each.body, None)
+        return s_tir.SBlock(each.iter_vars, each.reads, each.writes, each.name_hint, body, annotations=each.annotations)
+
+    changes = [(s_tir.SBlock, guard), (tirx.For, walk), (tirx.Add, index), (tirx.IterVar, axis), (tirx.Var, variable)]
+    return tvm_ffi.structural_map(schedule.mod["main"], changes)
+
+
+def _loops(schedule: Any, block: Block, extents: dict[Any, int]) -> dict[Any, int]:
+    """The loops over some of a block's axes, each axis being walked by a loop of its own."""
+    axes = [axis.var for axis in schedule.get(block.rv).iter_vars]
+    loops = [schedule.get(loop).loop_var for loop in schedule.get_loops(block.rv)]
+    return {loop: extents[axis] for axis, loop in zip(axes, loops, strict=True) if axis in extents}
+
+
+def _like(extent: Any, size: int) -> Any:
+    """A size of the type of an extent."""
+    from tvm import tirx
+
+    return tirx.IntImm(str(extent.ty), size)

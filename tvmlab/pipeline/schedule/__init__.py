@@ -19,6 +19,7 @@ from tvmlab.pipeline.schedule.matmul import packed_matmul
 from tvmlab.pipeline.schedule.moves import turned_tiles
 from tvmlab.pipeline.schedule.own import own_schedule
 from tvmlab.pipeline.schedule.prefetching import with_requests
+from tvmlab.pipeline.schedule.reaching import with_reach
 from tvmlab.pipeline.schedule.rows import reduced_rows
 from tvmlab.pipeline.schedule.turning import with_turned_tiles
 from tvmlab.pipeline.schedule.vector_math import with_vector_math
@@ -78,7 +79,7 @@ def schedule_kernel(function: Any) -> Any:
         try:
             blocks = blocks_of(schedule)
             done = rule(schedule, blocks)
-            scheduled = with_turned_tiles(with_requests(tvm.s_tir.transform.StmtSimplify()(schedule.mod)["main"]))
+            scheduled = _completed(tvm.s_tir.transform.StmtSimplify()(schedule.mod)["main"])
         except Exception as error:  # noqa: BLE001 - TVM raises whatever it likes; the next rule is the answer
             if isinstance(error, PipelineError):
                 faults[FAULT] = error.what
@@ -89,6 +90,11 @@ def schedule_kernel(function: Any) -> Any:
             said = "; ".join([*refused, *rewritten, done])
             return scheduled.with_attrs({ATTRIBUTE: said, "tirx.is_scheduled": True, **faults})
     return function.with_attrs({ATTRIBUTE: "; ".join([*refused, "left as it is"]), **faults})
+
+
+def _completed(function: Any) -> Any:
+    """With what the rules asked for in marks."""
+    return with_turned_tiles(with_requests(with_reach(function)))
 
 
 def faults_of(module: Any) -> dict[str, str]:

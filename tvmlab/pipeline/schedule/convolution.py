@@ -9,13 +9,15 @@ import numpy as np
 
 from tvmlab import runtime
 from tvmlab.pipeline.kernel import Block, extent_of
-from tvmlab.pipeline.packing import CONVOLUTION
+from tvmlab.pipeline.packing import CONVOLUTION, REACH
 from tvmlab.pipeline.schedule.loops import spatial_and_reductions
+from tvmlab.pipeline.schedule.reaching import keep_to_reach
 
 __all__ = ["packed_convolution"]
 
 _WIDE = 64  # bytes: such a machine has 32 registers, others 16
 _NEAR = 16 << 10  # bytes: half of a small first level
+_ENOUGH = 1.4  # multiplications a load: two of each are done at once
 _SPATIAL = 5  # image, block of channels, row, column, channel of the block
 
 
@@ -74,7 +76,8 @@ def _tile(schedule: Any, block: Block, after: list[Block], by_rows: bool) -> str
     image, channels, row, column, lane = loops[:_SPATIAL]
     window = loops[_SPATIAL:]
     plain = len(after) == 1 and len(after[0].target.indices) < _SPATIAL
-    columns, vectors = _shape(extent_of(block.spatial[3]) or 1, extent_of(block.spatial[1]) or 1, plain)
+    alone = REACH in schedule.get(block.rv).annotations  # each vector has its own inputs
+    columns, vectors = _shape(extent_of(block.spatial[3]) or 1, 1 if alone else extent_of(block.spatial[1]) or 1, plain)
     outer_channels, inner_channels = schedule.split(channels, [None, vectors])
     outer_column, inner_column = schedule.split(column, [None, columns])
     tasks = (image, row, outer_channels) if by_rows else (image, outer_channels, row)
@@ -96,19 +99,20 @@ def _tile(schedule: Any, block: Block, after: list[Block], by_rows: bool) -> str
     schedule.unroll(inner_column)
     schedule.parallel(schedule.fuse(*tasks[:2] if by_rows else tasks))
     schedule.decompose_reduction(block.rv, window[0])
+    keep_to_reach(schedule, block.rv, window[0])
     return f"{block.name}: tile of {columns} columns and {vectors} vectors of channels, parallel"
 
 
 def _shape(columns: int, blocks: int, plain: bool) -> tuple[int, int]:
-    """Columns and vectors of channels of a tile: as many accumulators as half the registers hold, 7 by 2 at best."""
-    most = 8 if runtime.vector_bytes() < _WIDE else 14
+    """Columns and vectors of channels of a tile, whose accumulators fit into the registers beside what they meet."""
+    most = 8 if runtime.vector_bytes() < _WIDE else 28
     if plain:
-        return max(w for w in range(1, most + 3) if columns % w == 0), 1
-    shapes = [(w, v) for v in (2, 1) for w in range(1, most + 1) if columns % w == 0 and blocks % v == 0]
+        return max(w for w in range(1, most // 2 + 3) if columns % w == 0), 1
+    shapes = [(w, v) for v in (4, 2, 1) for w in range(1, most + 1) if columns % w == 0 and blocks % v == 0]
     return max((shape for shape in shapes if shape[0] * shape[1] <= most), key=_worth)
 
 
-def _worth(shape: tuple[int, int]) -> tuple[float, int]:
-    """Multiplications a load, with each tile's start and end counted as loads; then more vectors."""
+def _worth(shape: tuple[int, int]) -> tuple[float, int, int]:
+    """Multiplications a load, with each tile's start and end counted as loads, up to what suffices; then fewer registers."""
     width, vectors = shape
-    return width * vectors / (width + vectors + 1), vectors
+    return min(width * vectors / (width + vectors + 1), _ENOUGH), -width * vectors, vectors
