@@ -210,7 +210,7 @@ def _widening(schedule: Any, found: Convolution, constants: tuple[int, ...]) -> 
 
 
 def _widen(schedule: Any, found: Convolution, widening: Widening) -> tuple[Any, Convolution, Widening | None]:
-    """The kernel with whole vectors; as it was, if channels had to be added and what follows could not leave them out."""
+    """The kernel with whole vectors; as it was, if channels are to be added and what follows cannot leave them out."""
     import tvm
 
     wider = schedule.copy()
@@ -298,7 +298,7 @@ def _walks(schedule: Any, lanes: tuple[int, ...], convolution: Convolution | Non
 
 
 def _count_beside(block: Block, convolution: Convolution, counts: Mapping[Any, int]) -> int:
-    """Channels that a block of a convolution's kernel takes together: before it, as its data; after it, as its image."""
+    """Channels that a block of a convolution's kernel takes together: before it as its data, after it as its image."""
     dtype = str(convolution.weights.buffer.dtype)
     if block.name == convolution.block.name:
         return lanes_for(_vector_channels(convolution), dtype)

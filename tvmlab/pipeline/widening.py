@@ -46,7 +46,7 @@ class Widening:
     @property
     def spans(self) -> int:
         """Groups of a window: the most that a vector covers."""
-        return max(self._last(v, min) - self._first(v) + 1 for v in range(self.vectors))
+        return max(int(self._last(v, min) - self._first(v) + 1) for v in range(self.vectors))
 
     @property
     def steps(self) -> int:
@@ -100,9 +100,11 @@ def widened(schedule: Any, convolution: Convolution, after: Block | None, wideni
     out, inputs, *window = weights.shape
     channels, inner = convolution.block.spatial[1], convolution.block.reduction[0]
     more, wide = widening.vectors * widening.lanes, widening.spans * widening.inputs
-    wider = tirx.decl_buffer([_like(out, more), _like(inputs, wide), *window], str(weights.dtype), name=weights.name)
+    wider = tirx.decl_buffer(
+        [_like(out, more), _like(inputs, wide), *window], str(weights.dtype), name=weights.name, layout=None
+    )
     image, _, *pixels = sums.shape
-    filled = tirx.decl_buffer([image, _like(out, more), *pixels], str(sums.dtype), name=sums.name)
+    filled = tirx.decl_buffer([image, _like(out, more), *pixels], str(sums.dtype), name=sums.name, layout=None)
     old, new = convolution.data.indices[1], widening.start(channels.var, tirx.min) + inner.var
     extents = {channels.var: more, inner.var: wide}
     loops = _loops(schedule, convolution.block, {channels.var: more, inner.var: wide})
@@ -141,6 +143,13 @@ def _loops(schedule: Any, block: Block, extents: dict[Any, int]) -> dict[Any, in
     axes = [axis.var for axis in schedule.get(block.rv).iter_vars]
     loops = [schedule.get(loop).loop_var for loop in schedule.get_loops(block.rv)]
     return {loop: extents[axis] for axis, loop in zip(axes, loops, strict=True) if axis in extents}
+
+
+def _resized(buffer: Any, shape: list[Any]) -> Any:
+    """Without a layout: TVM keeps a buffer that has one outside of all loops."""
+    from tvm import tirx
+
+    return tirx.decl_buffer(shape, str(buffer.dtype), name=buffer.name, layout=None)
 
 
 def _like(extent: Any, size: int) -> Any:

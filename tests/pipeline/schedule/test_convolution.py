@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tvm import relax
 
+from tvmlab import pipeline
 from tvmlab.pipeline.schedule.convolution import _shape
 
 RANDOM = np.random.default_rng(3)
@@ -69,7 +70,7 @@ def test_packed_convolutions_say_their_tile(check):
 @QUICK
 @given(
     channels=st.sampled_from([1, 3, 8]),
-    outputs=st.sampled_from([8, 16, 32]),
+    outputs=st.sampled_from([8, 16]),
     size=st.sampled_from([(9, 14), (16, 16), (21, 12)]),
     batch=st.sampled_from([1, 2, "n"]),
     groups=st.booleans(),
@@ -148,7 +149,7 @@ def test_a_tile_divides_what_it_covers(columns, blocks, plain):
     width, vectors = _shape(columns, blocks, plain)
     assert columns % width == 0
     assert blocks % vectors == 0
-    assert width * vectors <= 16
+    assert width * vectors <= 15  # TVM keeps less than 1024 bytes on the stack
 
 
 @QUICK
@@ -173,3 +174,20 @@ def test_a_lone_convolution_of_pixels_keeps_its_layout(check, channels, outputs,
     said = check(block, {"x": f"{dtype}[{', '.join(map(str, shape))}]"}, [RANDOM.standard_normal(shape).astype(dtype)])
     if size != (5, 5) and outputs > 1:
         assert "pixels, parallel" in said
+
+
+@pytest.mark.parametrize("channels", [16, 128])
+def test_the_next_weights_are_asked_for_if_they_are_many(channels):
+    """Each line of them once in all rows of a tile, in no loop in which sums leave the registers."""
+    kernel = weights(channels, channels, 3, "float32")
+
+    def block(x):
+        return relax.op.nn.relu(relax.op.nn.conv2d(x, kernel, padding=1))
+
+    block.__annotations__ = {"x": f"float32[1, {channels}, 7, 14]"}
+    module = pipeline.trace(pipeline.graph(block))["schedule"].module
+    (function,) = (f for v, f in module.functions.items() if v.name_hint != "main")
+    asked = [line for line in function.script().splitlines() if "T.prefetch(" in line]
+    assert bool(asked) == (channels == 128)
+    assert all("param_0" in line and "0, 2, 1)" in line for line in asked)
+    assert "weights_ahead" not in function.script()

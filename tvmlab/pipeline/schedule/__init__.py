@@ -12,6 +12,7 @@ from typing import Any
 
 from tvmlab.errors import PipelineError
 from tvmlab.pipeline.kernel import Block, blocks_of
+from tvmlab.pipeline.schedule.ahead import with_weights_ahead
 from tvmlab.pipeline.schedule.convolution import packed_convolution
 from tvmlab.pipeline.schedule.direct_convolution import direct_convolution
 from tvmlab.pipeline.schedule.loops import spatial_and_reductions
@@ -79,7 +80,7 @@ def schedule_kernel(function: Any) -> Any:
         try:
             blocks = blocks_of(schedule)
             done = rule(schedule, blocks)
-            scheduled = _completed(tvm.s_tir.transform.StmtSimplify()(schedule.mod)["main"])
+            scheduled = _completed(schedule.mod["main"])
         except Exception as error:  # noqa: BLE001 - TVM raises whatever it likes; the next rule is the answer
             if isinstance(error, PipelineError):
                 faults[FAULT] = error.what
@@ -94,7 +95,10 @@ def schedule_kernel(function: Any) -> Any:
 
 def _completed(function: Any) -> Any:
     """With what the rules asked for in marks."""
-    return with_turned_tiles(with_requests(with_reach(function)))
+    import tvm
+
+    plain = tvm.s_tir.transform.StmtSimplify()(tvm.IRModule({"main": with_reach(function)}))["main"]
+    return with_turned_tiles(with_requests(with_weights_ahead(plain)))
 
 
 def faults_of(module: Any) -> dict[str, str]:

@@ -10,6 +10,7 @@ import numpy as np
 from tvmlab import runtime
 from tvmlab.pipeline.kernel import Block, extent_of
 from tvmlab.pipeline.packing import CONVOLUTION, REACH
+from tvmlab.pipeline.schedule.ahead import ask_for_next_weights
 from tvmlab.pipeline.schedule.loops import spatial_and_reductions
 from tvmlab.pipeline.schedule.reaching import keep_to_reach
 
@@ -17,7 +18,8 @@ __all__ = ["packed_convolution"]
 
 _WIDE = 64  # bytes: such a machine has 32 registers, others 16
 _NEAR = 16 << 10  # bytes: half of a small first level
-_ENOUGH = 1.4  # multiplications a load: two of each are done at once
+_TURNS = 8  # of a loop within which nothing is asked for
+_STACK = 1024  # bytes: TVM allocates accumulators that are as many anew for each tile, elsewhere
 _SPATIAL = 5  # image, block of channels, row, column, channel of the block
 
 
@@ -98,21 +100,43 @@ def _tile(schedule: Any, block: Block, after: list[Block], by_rows: bool) -> str
     schedule.unroll(inner_channels)
     schedule.unroll(inner_column)
     schedule.parallel(schedule.fuse(*tasks[:2] if by_rows else tasks))
-    schedule.decompose_reduction(block.rv, window[0])
-    keep_to_reach(schedule, block.rv, window[0])
+    walked = _walked(schedule, block, window)
+    schedule.decompose_reduction(block.rv, walked[0])
+    keep_to_reach(schedule, block.rv, walked[0])
+    if len(walked) > 1 and _far(block):
+        ask_for_next_weights(schedule, walked[-2], vectors)
     return f"{block.name}: tile of {columns} columns and {vectors} vectors of channels, parallel"
 
 
+def _walked(schedule: Any, block: Block, window: list[Any]) -> list[Any]:
+    """The loops over the inputs that are longer than 1; a single one in two, of which the inner one is short."""
+    walked = [loop for loop in window if extent_of(schedule.get(loop)) != 1] or window[:1]
+    if len(walked) > 1:
+        return walked
+    reach = schedule.get(block.rv).annotations.get(REACH)
+    inputs = extent_of(schedule.get(walked[0])) if reach is None else int(reach[2])
+    return list(schedule.split(walked[0], [None, max(n for n in range(1, _TURNS + 1) if (inputs or 1) % n == 0)]))
+
+
+def _far(block: Block) -> bool:
+    """Whether a convolution's weights are too many to stay near, and there are rows to share the requests for them."""
+    _, channels, rows, _, lanes = (extent_of(axis) or 1 for axis in block.spatial[:_SPATIAL])
+    weights = channels * lanes * math.prod(extent_of(axis) or 1 for axis in block.reduction)
+    return rows > 1 and weights * _item_bytes(block) > _NEAR
+
+
 def _shape(columns: int, blocks: int, plain: bool) -> tuple[int, int]:
-    """Columns and vectors of channels of a tile, whose accumulators fit into the registers beside what they meet."""
-    most = 8 if runtime.vector_bytes() < _WIDE else 28
+    """Columns and vectors of channels of a tile, whose accumulators stay in registers beside what they meet."""
+    wide = runtime.vector_bytes() >= _WIDE
+    most = _STACK // _WIDE - 1 if wide else 8
     if plain:
-        return max(w for w in range(1, most // 2 + 3) if columns % w == 0), 1
-    shapes = [(w, v) for v in (4, 2, 1) for w in range(1, most + 1) if columns % w == 0 and blocks % v == 0]
+        return max(w for w in range(1, most + 1) if columns % w == 0), 1
+    several = (4, 2, 1) if wide else (2, 1)
+    shapes = [(w, v) for v in several for w in range(1, most + 1) if columns % w == 0 and blocks % v == 0]
     return max((shape for shape in shapes if shape[0] * shape[1] <= most), key=_worth)
 
 
-def _worth(shape: tuple[int, int]) -> tuple[float, int, int]:
-    """Multiplications a load, with each tile's start and end counted as loads, up to what suffices; then fewer registers."""
+def _worth(shape: tuple[int, int]) -> tuple[float, int]:
+    """Multiplications a load, with each tile's start and end counted as loads; then more vectors."""
     width, vectors = shape
-    return min(width * vectors / (width + vectors + 1), _ENOUGH), -width * vectors, vectors
+    return width * vectors / (width + vectors + 1), vectors
