@@ -105,6 +105,21 @@ def test_padding_row_by_row_in_blocks_of_channels(check):
     assert "pad_temp: row by row" in check(block, {"x": "float32[2, 3, 14, 14]"}, [x])
 
 
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("first", [True, False])
+def test_the_padding_of_a_large_image_is_done_for_some_rows_at_a_time(check, batch, first):
+    """In one parallel region with what reads it, whether the image is in blocks of channels or not."""
+    thin, kernel = weights(32, 3, 1, "float32"), weights(32, 32, 3, "float32")
+
+    def block(x):
+        y = relax.op.nn.relu(relax.op.nn.conv2d(x, thin)) if first else x
+        return relax.op.nn.relu(relax.op.nn.conv2d(y, kernel, padding=1))
+
+    shape = (batch, 3 if first else 32, 24, 28)
+    said = check(block, {"x": f"float32[{', '.join(map(str, shape))}]"}, [RANDOM.standard_normal(shape).astype("f4")])
+    assert "pad_temp: for 8 rows at a time" in said if batch == 3 else "rows at a time" not in said  # too few
+
+
 @pytest.mark.parametrize(("channels", "stride"), [(3, 1), (64, 2)])
 def test_padding_that_would_be_done_thrice_or_for_many_weights_stays_apart(check, channels, stride):
     w = weights(64, channels, 3, "float32")

@@ -11,6 +11,7 @@ from tvmlab import runtime
 from tvmlab.pipeline.kernel import Block, extent_of
 from tvmlab.pipeline.packing import CONVOLUTION, REACH
 from tvmlab.pipeline.schedule.ahead import ask_for_next_weights
+from tvmlab.pipeline.schedule.caches import second_level_bytes
 from tvmlab.pipeline.schedule.loops import spatial_and_reductions
 from tvmlab.pipeline.schedule.reaching import keep_to_reach
 
@@ -20,6 +21,8 @@ _WIDE = 64  # bytes: such a machine has 32 registers, others 16
 _NEAR = 16 << 10  # bytes: half of a small first level
 _TURNS = 8  # of a loop within which nothing is asked for
 _STACK = 1024  # bytes: TVM allocates accumulators that are as many anew for each tile, elsewhere
+_ENOUGH_TASKS = 8
+_MANY = 256 << 10  # bytes of weights: fewer come in time without being asked for
 _SPATIAL = 5  # image, block of channels, row, column, channel of the block
 
 
@@ -30,14 +33,15 @@ def packed_convolution(schedule: Any, blocks: list[Block]) -> str | None:
         return None
     position = blocks.index(convolution)
     before, after = blocks[:position], blocks[position + 1 :]
-    padding = before[0] if len(before) == 1 and _row_by_row(schedule, before[0], convolution) else None
+    rows = _rows_together(schedule, before[0], convolution) if len(before) == 1 else 0
+    padding = before[0] if rows else None
     said = [_before(schedule, block) for block in before if block is not padding]
-    said.append(_tile(schedule, convolution, after, by_rows=padding is not None))
+    said.append(_tile(schedule, convolution, after, rows))
     if padding is not None:
         schedule.compute_at(padding.rv, schedule.get_loops(convolution.rv)[0])
         if len(padding.spatial) == _SPATIAL:
             schedule.vectorize(schedule.get_loops(padding.rv)[-1])
-        said.append(f"{padding.name}: row by row")
+        said.append(f"{padding.name}: {'row by row' if rows == 1 else f'for {rows} rows at a time'}")
     return "; ".join(said)
 
 
@@ -49,20 +53,31 @@ def _before(schedule: Any, block: Block) -> str:
     return spatial_and_reductions(schedule, [block]) or ""
 
 
-def _row_by_row(schedule: Any, block: Block, convolution: Block) -> bool:
-    """Whether a padding is best computed for each row of the output, by the convolution's own threads.
+def _rows_together(schedule: Any, block: Block, convolution: Block) -> int:
+    """For how many rows of the output a padding is best computed at once, by the convolution's own threads; 0 if apart.
 
-    Threads are then woken once.  But an input row is padded for each window that it is in, which may be twice at most;
-    and a row of all channels is computed before the next one, so its inputs and all weights should stay near.
+    Threads are then woken once, and each reads what it has written itself.  But an input row is padded for each window
+    that it is in: for rows one by one twice at most, else half as often again; and what is between two uses of an
+    input, or of a weight, should stay near.
     """
     channels, padded, *others = (extent_of(axis) or 0 for axis in block.spatial[1:])
-    window = [extent_of(axis) or 0 for axis in convolution.reduction]
     if block.calls or len(others) < _SPATIAL - 4 or not _conditional(schedule, block):
-        return False
-    rows, outputs = (extent_of(convolution.spatial[n]) or 0 for n in (2, 1))
-    lanes = extent_of(convolution.spatial[4]) or 0
-    near = channels * window[1] * math.prod(others) + outputs * lanes * math.prod(window)
-    return window[1] * rows < 2 * padded and near * _item_bytes(block) <= _NEAR
+        return 0
+    images, outputs, rows, _, lanes = (extent_of(axis) or 1 for axis in convolution.spatial[:_SPATIAL])
+    window = [extent_of(axis) or 1 for axis in convolution.reduction]
+    size, height = _item_bytes(block), window[1]
+    line, weights = channels * math.prod(others) * size, outputs * lanes * math.prod(window) * size
+    if height * rows < 2 * padded and height * line + weights <= _NEAR:
+        return 1
+    step = (padded - height) // max(rows - 1, 1)
+    half = second_level_bytes() // 2
+    together = [
+        count
+        for count in range(2, rows + 1)
+        if rows % count == 0 and images * rows // count >= _ENOUGH_TASKS and weights <= half
+        if 2 * ((count - 1) * step + height) <= 3 * count * step and ((count - 1) * step + height) * line <= half
+    ]
+    return max(together, default=0)
 
 
 def _item_bytes(block: Block) -> int:
@@ -73,7 +88,7 @@ def _conditional(schedule: Any, block: Block) -> bool:
     return type(schedule.get(block.rv).body.value).__name__ != "TensorLoad"
 
 
-def _tile(schedule: Any, block: Block, after: list[Block], by_rows: bool) -> str:
+def _tile(schedule: Any, block: Block, after: list[Block], rows: int) -> str:
     loops = schedule.get_loops(block.rv)
     image, channels, row, column, lane = loops[:_SPATIAL]
     window = loops[_SPATIAL:]
@@ -82,11 +97,13 @@ def _tile(schedule: Any, block: Block, after: list[Block], by_rows: bool) -> str
     columns, vectors = _shape(extent_of(block.spatial[3]) or 1, 1 if alone else extent_of(block.spatial[1]) or 1, plain)
     outer_channels, inner_channels = schedule.split(channels, [None, vectors])
     outer_column, inner_column = schedule.split(column, [None, columns])
-    tasks = (image, row, outer_channels) if by_rows else (image, outer_channels, row)
-    schedule.reorder(*tasks, outer_column, *window, inner_column, inner_channels, lane)
+    outer_row, *inner_row = schedule.split(row, [None, rows]) if rows > 1 else [row]
+    tasks = [image, outer_row] if rows else [image, outer_channels, row]
+    around = [*tasks, *([outer_channels, *inner_row] if rows else []), outer_column]
+    schedule.reorder(*around, *window, inner_column, inner_channels, lane)
     if len(after) == 1:
         schedule.reverse_compute_at(after[0].rv, outer_column)
-        *unrolled, vector = schedule.get_loops(after[0].rv)[4:]
+        *unrolled, vector = schedule.get_loops(after[0].rv)[len(around) :]
         if plain:  # whole lines of the cache are written, channel by channel
             wide = [loop for loop in unrolled if extent_of(schedule.get(loop)) == columns]
             if wide and columns > 1:
@@ -99,11 +116,11 @@ def _tile(schedule: Any, block: Block, after: list[Block], by_rows: bool) -> str
     schedule.vectorize(lane)
     schedule.unroll(inner_channels)
     schedule.unroll(inner_column)
-    schedule.parallel(schedule.fuse(*tasks[:2] if by_rows else tasks))
+    schedule.parallel(schedule.fuse(*tasks))
     walked = _walked(schedule, block, window)
     schedule.decompose_reduction(block.rv, walked[0])
     keep_to_reach(schedule, block.rv, walked[0])
-    if len(walked) > 1 and _far(block):
+    if len(walked) > 1 and not rows and _far(block):
         ask_for_next_weights(schedule, walked[-2], vectors)
     return f"{block.name}: tile of {columns} columns and {vectors} vectors of channels, parallel"
 
@@ -122,7 +139,7 @@ def _far(block: Block) -> bool:
     """Whether a convolution's weights are too many to stay near, and there are rows to share the requests for them."""
     _, channels, rows, _, lanes = (extent_of(axis) or 1 for axis in block.spatial[:_SPATIAL])
     weights = channels * lanes * math.prod(extent_of(axis) or 1 for axis in block.reduction)
-    return rows > 1 and weights * _item_bytes(block) > _NEAR
+    return rows > 1 and weights * _item_bytes(block) > _MANY
 
 
 def _shape(columns: int, blocks: int, plain: bool) -> tuple[int, int]:
