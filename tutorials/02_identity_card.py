@@ -30,7 +30,7 @@ import tvmlab as tl
 
 # %% [markdown]
 # ## 1. By hand: what three macros did
-# <!-- articles: A23 A24 A25 A28 A30 A32 A33 -->
+# <!-- articles: A23 A24 A25 A28 A29 A30 A31 A33 A34 A57 A72 A81 -->
 #
 # In Relay an operator was C++, and three macros made it. Here they are with what stands in their place:
 #
@@ -183,7 +183,7 @@ def compute(x, y):
 
 # %% [markdown]
 # ## 3. Attributes
-# <!-- articles: A35 A36 A37 A38 A80 A89 -->
+# <!-- articles: A32 A35 A36 A37 A38 A71 A80 A89 -->
 #
 # A tensor is data, and changes from call to call. An **attribute** is part of the program: an axis, a slope, a mode. It
 # is known when the program is compiled, and stands in it. In C++ there was a struct with `TVM_DECLARE_ATTRS`; by hand
@@ -239,6 +239,12 @@ for at, kind in enumerate(
 class ClampAttrs(tvm.ir.attrs.Attrs):
     lower: float = -2.0
 
+
+# %% [markdown]
+# And it has to exist before an operator can name it:
+
+# %% tags=["raises-exception"]
+twice.set_attrs_type_key("byhand.attrs.Nobody")
 
 # %% [markdown]
 # In an operator's cell it is `class Attrs`, and the key is made for you:
