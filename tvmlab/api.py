@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tvmlab.records import (
         Bisection,
         CheckReport,
+        ClassMarks,
         CourseProgress,
         DoctorReport,
         GroupComparison,
@@ -56,6 +57,7 @@ __all__ = [
     "doctor",
     "export",
     "fuse",
+    "grade",
     "graph",
     "graph_from_source",
     "hint",
@@ -799,6 +801,35 @@ def hint(exercise: str) -> Hints:
     from tvmlab import course
 
     return course.hint(exercise)
+
+
+@_shows("grading {}")
+def grade(
+    submissions: Path,
+    *,
+    teacher: Path,
+    secret_file: Path,
+    out: Path,
+    exercises: Sequence[str] = (),
+    cluster: str | None = None,
+    jobs: int | None = None,
+    seconds: float = 20.0,
+    sandbox: bool = True,
+) -> ClassMarks:
+    """Judge what a class handed in; see `tvmlab.course.grading.grade`."""
+    from tvmlab.course import grading
+
+    return grading.grade(
+        submissions,
+        teacher=teacher,
+        secret_file=secret_file,
+        out=out,
+        exercises=exercises,
+        cluster=cluster,
+        jobs=jobs,
+        seconds=seconds,
+        sandbox=sandbox,
+    )
 
 
 def progress() -> CourseProgress:

@@ -181,6 +181,8 @@ def parser() -> argparse.ArgumentParser:
     why.add_argument("text", nargs="?", metavar="TEXT", help="what the error said; read from standard input if absent")
     _add_json(why)
 
+    _add_course(commands)
+
     advise = command("advise", _advise, "Compose or add: do TVM's own operators do the same, and as fast?")
     advise.add_argument(
         "op", metavar="FILE::OP", help="an operator in a Python file, which is run: my_ops.py::lab.clamp"
@@ -188,6 +190,78 @@ def parser() -> argparse.ArgumentParser:
     advise.add_argument("--threads", type=int, metavar="N", help="threads of every side")
     _add_json(advise)
     return top
+
+
+def _add_course(commands: Any) -> None:
+    text = "For teachers and students: release an assignment, check a notebook before it is handed in, grade a class."
+    tasks = commands.add_parser("course", help=text, description=text, allow_abbrev=False)
+    tasks = tasks.add_subparsers(title="tasks", required=True, metavar="TASK")
+
+    def task(name: str, run: Callable[..., Any], text: str) -> argparse.ArgumentParser:
+        made: argparse.ArgumentParser = tasks.add_parser(name, help=text, description=text, allow_abbrev=False)
+        made.set_defaults(run=run)
+        return made
+
+    release = task("release", _release, "Notebooks for students, and for nbgrader and otter-grader, from the lessons.")
+    release.add_argument("folder", metavar="DIR", type=Path, help="where they go")
+    release.add_argument(
+        "--teacher",
+        type=Path,
+        metavar="DIR",
+        required=True,
+        help="solutions and hidden properties: ex04a.py and others",
+    )
+    release.add_argument("--lessons", metavar="NAMES", help="only these: 04_construction_crew,08_build_your_own_fuser")
+
+    checked = task(
+        "check-notebook", _check_notebook, "Find and mend what keeps a notebook from being graded; keeps a backup."
+    )
+    checked.add_argument("notebook", metavar="FILE", type=Path, help="the notebook to be handed in")
+    checked.add_argument("--dry-run", action="store_true", help="only say what would be mended")
+    _add_json(checked)
+
+    grade = task("grade", _grade, "Judge what a class handed in, each answer in a sandbox (Linux).")
+    grade.add_argument(
+        "submissions", metavar="SUBMISSIONS", type=Path, help="with STUDENT.ipynb or STUDENT/…/NOTEBOOK.ipynb"
+    )
+    grade.add_argument(
+        "--teacher", type=Path, metavar="DIR", required=True, help="hidden properties: ex04a.py and others"
+    )
+    grade.add_argument(
+        "--secret-file", type=Path, metavar="FILE", required=True, help="what inputs are drawn from; mode 0600"
+    )
+    grade.add_argument("--out", type=Path, metavar="DIR", default=Path("grades"), help="for the results (grades)")
+    grade.add_argument("--exercises", metavar="IDS", help="only these: 04a,04b")
+    grade.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler: tls://… or tcp://127.0.0.1:8786")
+    grade.add_argument("--jobs", type=int, metavar="N", help="judges side by side (one for each processor)")
+    grade.add_argument("--seconds", type=float, metavar="S", default=20.0, help="for an answer to one exercise (20)")
+    grade.add_argument(
+        "--no-sandbox", dest="sandbox", action="store_false", help="run answers that you trust with your own rights"
+    )
+    _add_json(grade)
+
+
+def _release(folder: Path, teacher: Path, lessons: str | None) -> Any:
+    from tvmlab import api
+
+    return api.release(folder, teacher=teacher, lessons=_names(lessons))
+
+
+def _check_notebook(notebook: Path, dry_run: bool) -> Any:
+    from tvmlab import api
+
+    return api.check_notebook(notebook, mend=not dry_run)
+
+
+def _grade(exercises: str | None, **options: Any) -> Any:
+    from tvmlab import api, doctoring
+
+    doctoring.require_tvm()
+    return api.grade(exercises=_names(exercises), **options)
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def _add_model(command: argparse.ArgumentParser) -> None:

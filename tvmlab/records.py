@@ -1520,3 +1520,106 @@ class Reads(Record):
             for tensor in self.tensors
         ]
         return {"subject": self.subject, "at": list(self.at), "tensors": tensors, "ok": self.ok}
+
+
+@dataclass(frozen=True)
+class ExerciseMark:
+    """What a student gets for one exercise: a point for each property that holds.
+
+    Parameters
+    ----------
+    exercise, title : str
+    results : tuple of PropertyResult
+        Of all properties, the hidden ones last; those that were not tried are worth nothing.
+    hidden : int
+        How many of them are hidden.
+    finding : str
+        Why nothing was tried, or the first thing that is wrong; for the teacher, since it may tell secret inputs.
+    trouble : str
+        What is wrong with the exercise itself; empty if nothing is.
+    """
+
+    exercise: str
+    title: str
+    results: tuple[PropertyResult, ...]
+    hidden: int = 0
+    finding: str = ""
+    trouble: str = ""
+
+    @property
+    def points(self) -> int:
+        """One for each property that holds."""
+        return sum(result.state == "holds" for result in self.results)
+
+    @property
+    def of(self) -> int:
+        """How many there are."""
+        return len(self.results)
+
+
+@dataclass(frozen=True, repr=False)
+class StudentMarks(Record):
+    """What a student gets for the exercises of a submission.
+
+    Parameters
+    ----------
+    student : str
+    exercises : tuple of ExerciseMark
+    findings : tuple of str
+        What is wrong with the files.
+    """
+
+    student: str
+    exercises: tuple[ExerciseMark, ...]
+    findings: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> int:
+        """Those of all exercises."""
+        return sum(mark.points for mark in self.exercises)
+
+    @property
+    def of(self) -> int:
+        """As many as there are."""
+        return sum(mark.of for mark in self.exercises)
+
+    @property
+    def headline(self) -> str:
+        return f"{self.student}: {self.points} of {self.of} points"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "points": self.points, "of": self.of}
+
+
+@dataclass(frozen=True, repr=False)
+class ClassMarks(Record):
+    """What a class gets.
+
+    Parameters
+    ----------
+    students : tuple of StudentMarks
+    folder : str
+        Where the results are.
+    judged : int
+        How many submissions were judged in this run; the others were judged before.
+    """
+
+    students: tuple[StudentMarks, ...]
+    folder: str
+    judged: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """Whether every exercise could be judged."""
+        return not any(mark.trouble for student in self.students for mark in student.exercises)
+
+    @property
+    def headline(self) -> str:
+        of = sum(student.of for student in self.students)
+        share = f", {sum(student.points for student in self.students) / of:.0%} of the points" if of else ""
+        before = len(self.students) - self.judged
+        kept = f" ({before} judged before)" if before else ""
+        return f"{len(self.students)} submissions{kept}{share}; results in {self.folder}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "ok": self.ok}

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tvmlab.course import standing
+from tvmlab.course import cells, standing
+from tvmlab.course.cells import hidden_points, points, require, require_hidden
 from tvmlab.course.judging import judge
 from tvmlab.course.library import add, all_exercises, find
 from tvmlab.records import CourseProgress, Exercise, Hints, Mismatch, Property, Verdict
@@ -22,9 +23,13 @@ __all__ = [
     "all_exercises",
     "attempt",
     "find",
+    "hidden_points",
     "hint",
     "judge",
+    "points",
     "progress",
+    "require",
+    "require_hidden",
 ]
 
 
@@ -57,11 +62,12 @@ def attempt(
     """
     import dataclasses
 
-    verdict = judge(
-        find(identity), body, shell_namespace=shell_namespace, label=label, first_line=first_line, cache=cache
-    )
+    exercise = find(identity)
+    cells.forget(identity)
+    verdict = judge(exercise, body, shell_namespace=shell_namespace, label=label, first_line=first_line, cache=cache)
     if verdict.unwritten:
         return verdict
+    cells.remember(verdict)
     trouble = standing.note(Path.cwd(), identity, "solved" if verdict.ok else "tried")
     return dataclasses.replace(verdict, notes=(trouble,)) if trouble else verdict
 

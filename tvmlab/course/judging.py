@@ -15,7 +15,7 @@ from tvmlab.records import Exercise, Mismatch, Property, PropertyResult, Verdict
 from tvmlab.sandbox.answers import Cache, Refused, answer_of, unwritten
 from tvmlab.sandbox.remote import AnswerLost, RemoteAnswer, Unmade
 
-__all__ = ["generator", "judge", "judge_apart"]
+__all__ = ["check", "generator", "judge", "judge_apart", "place_apart"]
 
 PlaceOf = Callable[[BaseException], Any]
 
@@ -69,7 +69,7 @@ def judge(
         results = check(exercise.id, properties, answer, secret, source.of_exception)
     except NotImplementedError as error:
         return _nothing(exercise, properties, str(source.of_exception(error) or label))
-    return Verdict(exercise.id, exercise.title, tuple(results), answer=answer)
+    return Verdict(exercise.id, exercise.title, results, answer=answer)
 
 
 def judge_apart(
@@ -101,7 +101,7 @@ def judge_apart(
     properties = (*exercise.properties, *hidden)
     try:
         answer.make(exercise.asks, body, label, before)
-        results = check(exercise.id, properties, answer, secret, _place_apart)
+        results = check(exercise.id, properties, answer, secret, place_apart)
     except Unmade as unmade:
         if unmade.kind == "unwritten":
             return _nothing(exercise, properties, unmade.what)
@@ -147,7 +147,8 @@ def _try(each: Property, answer: Any, place_of: PlaceOf, random: np.random.Gener
     return PropertyResult(each.name, "holds" if mismatch is None else "fails", mismatch)
 
 
-def _place_apart(error: BaseException) -> Any:
+def place_apart(error: BaseException) -> Any:
+    """The line of an answer in another process that an error comes from; None if it is not the answer's."""
     return getattr(error, "place_in_answer", None)
 
 

@@ -255,6 +255,7 @@ class Sandbox:
         """A process for one answer."""
         number = next(self._numbers)
         here, there = socket.socketpair()
+        here.settimeout(self.limits.seconds + _SPARE_SECONDS)  # an answer that reads nothing must not stop its judge
         with there:
             order = {"do": "fork", "answer": number, "limits": list(self.limits)}
             socket.send_fds(self._control, [json.dumps(order).encode()], [there.fileno()])
