@@ -17,6 +17,7 @@ from tvmlab.records import Reason
 
 if TYPE_CHECKING:
     from tvmlab.checks import Progress
+    from tvmlab.course.releasing import Release
     from tvmlab.diagnosis import Diagnosis
     from tvmlab.measure import Advice, Step, Tuning
     from tvmlab.ops import Op
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         GroupComparison,
         Hints,
         LevelsDiff,
+        NotebookCheck,
         Partition,
         PartitionDiff,
         Reads,
@@ -47,6 +49,7 @@ __all__ = [
     "attempt",
     "bench",
     "check",
+    "check_notebook",
     "compare",
     "compare_levels",
     "define",
@@ -66,6 +69,7 @@ __all__ = [
     "op",
     "progress",
     "reads",
+    "release",
     "report",
     "run",
     "save",
@@ -801,6 +805,38 @@ def hint(exercise: str) -> Hints:
     from tvmlab import course
 
     return course.hint(exercise)
+
+
+@_shows("releasing into {}")
+def release(folder: Path, *, teacher: Path, lessons: Sequence[str] = ()) -> Release:
+    """An assignment from the lessons; see `tvmlab.course.releasing.release`.
+
+    Parameters
+    ----------
+    lessons : sequence of str
+        Names of notebooks, without their ending; default: all.
+
+    Raises
+    ------
+    CallError
+        There is no such lesson.
+    """
+    from tvmlab import workspace
+    from tvmlab.course import releasing
+
+    sources = {file.stem: file for file in sorted(workspace.tutorials_folder().glob("*.py"))}
+    for name in lessons:
+        if name not in sources:
+            raise CallError(f"there is no lesson {name!r}", mend=f"the lessons are {', '.join(sources)}")
+    notebooks = {name: workspace.to_notebook(sources[name]) for name in lessons or sources}
+    return releasing.release(folder, notebooks, teacher)
+
+
+def check_notebook(notebook: Path, *, mend: bool = True) -> NotebookCheck:
+    """Find and mend what keeps a notebook from being graded; see `tvmlab.course.handing_in.check_notebook`."""
+    from tvmlab.course import handing_in
+
+    return handing_in.check_notebook(notebook, mend=mend)
 
 
 @_shows("grading {}")

@@ -1623,3 +1623,42 @@ class ClassMarks(Record):
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "ok": self.ok}
+
+
+@dataclass(frozen=True, repr=False)
+class NotebookCheck(Record):
+    """What was found in a notebook.
+
+    Parameters
+    ----------
+    file : str
+    mended : tuple of str
+        What was wrong and is right now; with ``mend=False`` what would be mended.
+    left : tuple of str
+        What only the student can mend.
+    backup : str
+        The notebook as it was; empty if nothing was written.
+    """
+
+    file: str
+    mended: tuple[str, ...]
+    left: tuple[str, ...]
+    backup: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it can be graded as it is now."""
+        return not self.left and (bool(self.backup) or not self.mended)
+
+    @property
+    def headline(self) -> str:
+        if not self.mended and not self.left:
+            return f"{self.file}: nothing is wrong"
+        done = "mended" if self.backup else "to be mended"
+        parts = [f"{len(self.mended)} {done}"] if self.mended else []
+        parts += [f"{len(self.left)} for you"] if self.left else []
+        kept = f"; as it was: {self.backup}" if self.backup else ""
+        return f"{self.file}: {', '.join(parts)}{kept}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "ok": self.ok}

@@ -84,11 +84,10 @@ PLAIN = {
     "raises": (two(RIGHT_LIMITS, before_the_answer("1 / 0")), 3, 0, "ZeroDivisionError"),
     "one-left-out": (notebook(f"%%tvm_exercise 02c\n{RIGHT_LIMITS}"), 3, 0, "no cell"),
 }
-_GRAB = "import glob, os; found = [p for p in {} for p in glob.glob(p, recursive=True)]; assert found == [], found"
 HOSTILE = {
     "endless-loop": (two(RIGHT_LIMITS, in_the_answer("while True: pass")), 3, 0, "did not end in"),
     "sleeps": (two(RIGHT_LIMITS, before_the_answer("import time", "time.sleep(999)")), 3, 0, "did not end in"),
-    "memory-hog": (two(RIGHT_LIMITS, before_the_answer("x = [bytearray(1 << 30) for _ in range(99)]")), 3, 0, "Memory"),
+    "memory-hog": (two(RIGHT_LIMITS, before_the_answer("x = [bytearray(1 << 30) for _ in range(99)]")), 3, 0, "emory"),
     "exits": (two(RIGHT_LIMITS, before_the_answer("import os", "os._exit(0)")), 3, 0, "ended its process"),
     "segfault": (
         two(RIGHT_LIMITS, before_the_answer("import ctypes", "ctypes.string_at(0)")),
@@ -100,14 +99,12 @@ HOSTILE = {
         two(RIGHT_LIMITS, before_the_answer("import os", "while True: os.fork()")),
         3,
         0,
-        "Resource temporarily unavailable",
+        "temporarily unavailable|more than 1024 MB",
     ),
-    "leaves-processes": (
+    "leaves-a-process": (
         two(
             RIGHT_LIMITS,
-            before_the_answer(
-                "import subprocess", "subprocess.Popen(['sleep', '987'], start_new_session=True)"
-            ),
+            before_the_answer("import subprocess", "subprocess.Popen(['sleep', '987'], start_new_session=True)"),
         ),
         3,
         5,
@@ -133,13 +130,17 @@ HOSTILE = {
         two(RIGHT_LIMITS, before_the_answer("open('big', 'wb').write(bytes(500 << 20))")),
         3,
         0,
-        "ended its process: SIGXFSZ",
+        "File too large",
     ),
     "kills-all": (two(RIGHT_LIMITS, before_the_answer("import os", "os.kill(-1, 9)")), 3, 0, ""),
     "speaks-out-of-turn": (
         two(
             RIGHT_LIMITS,
-            before_the_answer("import os", "[os.write(f, b'\\xff' * 64) for f in range(3, 99) if os.path.exists(f'/proc/self/fd/{f}')]"),
+            before_the_answer(
+                "import contextlib, os",
+                "for file in range(3, 99):",
+                "    with contextlib.suppress(OSError): os.write(file, b'\\xff' * 64)",
+            ),
         ),
         3,
         0,
@@ -148,3 +149,32 @@ HOSTILE = {
     "broken-json": ('{"cells": [', 0, 0, "is no notebook"),
     "no-cells": ("[1, 2]", 0, 0, "is no notebook"),
 }
+
+
+def spies(secret_file, secret, teacher, submissions, results):
+    """Right answers that first look for what they must not see, and fail if they find it."""
+    found = {
+        "reads-the-secret": [f"seen = glob.glob({str(secret_file)!r})"],
+        "reads-the-hidden-tests": [f"seen = glob.glob({str(teacher / '*.py')!r})"],
+        "reads-the-references": [
+            "import tvmlab",
+            "course = os.path.join(os.path.dirname(tvmlab.__file__), 'course')",
+            "seen = glob.glob(course + '/**/ex*.py', recursive=True)",
+        ],
+        "reads-others": [f"seen = glob.glob({str(submissions)!r} + '/*') + glob.glob({str(results)!r} + '/**')"],
+        "reads-what-others-left": [
+            "seen = os.listdir('.') + os.listdir('/dev/shm') + os.listdir('/tmp')",
+            "seen = [each for each in seen if 'mine' in each]",
+            "for place in ('.', '/dev/shm', '/tmp'):",
+            "    with contextlib.suppress(OSError): open(place + '/mine', 'w').write('an answer')",
+        ],
+        "looks-around": [
+            "seen = ['root'] * (os.getuid() == 0) + ['parent'] * (os.getppid() != 0)",
+            "for file in glob.glob('/proc/*/environ') + glob.glob('/proc/*/cmdline'):",
+            "    with contextlib.suppress(OSError):",
+            f"        seen += [file] * ({secret.encode()!r} in open(file, 'rb').read())",
+        ],
+    }
+    head, tail = "import contextlib, glob, os", "assert not seen, f'seen: {seen}'"
+    made = {name: before_the_answer(head, *lines, tail) for name, lines in found.items()}
+    return {name: (two(RIGHT_LIMITS, cell), 3, 5, "") for name, cell in made.items()}

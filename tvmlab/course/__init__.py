@@ -13,6 +13,7 @@ from tvmlab.course import cells, standing
 from tvmlab.course.cells import hidden_points, points, require, require_hidden
 from tvmlab.course.judging import judge
 from tvmlab.course.library import add, all_exercises, find
+from tvmlab.errors import TvmlabError
 from tvmlab.records import CourseProgress, Exercise, Hints, Mismatch, Property, Verdict
 
 __all__ = [
@@ -63,8 +64,13 @@ def attempt(
     import dataclasses
 
     exercise = find(identity)
-    cells.forget(identity)
-    verdict = judge(exercise, body, shell_namespace=shell_namespace, label=label, first_line=first_line, cache=cache)
+    try:
+        verdict = judge(
+            exercise, body, shell_namespace=shell_namespace, label=label, first_line=first_line, cache=cache
+        )
+    except TvmlabError:
+        cells.forget(identity)
+        raise
     if verdict.unwritten:
         return verdict
     cells.remember(verdict)

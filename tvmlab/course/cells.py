@@ -21,7 +21,7 @@ def remember(verdict: Verdict) -> None:
 
 
 def forget(exercise: str) -> None:
-    """A new attempt begins: until it is judged there is none."""
+    """The last attempt could not be judged."""
     _LAST.pop(exercise, None)
 
 

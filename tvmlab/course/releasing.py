@@ -118,10 +118,9 @@ def release(folder: Path, notebooks: Mapping[str, Any], teacher: Path) -> Releas
     written: dict[str, int] = {}
     try:
         for name, notebook in lessons.items():
-            source, student = _source(notebook, known, key), None
+            source = _source(notebook, known, key)
             written |= {identity: sum(counts) for identity, counts in source.metadata[NOTE]["points"].items()}
-            student = _for_students(source)
-            for kind, made in (("source", source), ("release", student)):
+            for kind, made in (("source", source), ("release", _for_students(source))):
                 _write(folder / kind / name / f"{name}.ipynb", made)
             _otter(folder / "otter" / name / "tests", source.metadata[NOTE]["points"], known, key)
         config = folder / "nbgrader_config.py"
@@ -241,8 +240,8 @@ def _otter_tests(exercise: Exercise, teacher: Teacher, key: str) -> str:
         _case(at, each.name, f"course.require_hidden({exercise.id!r}, {each.name!r}, {text!r}, {key!r})", hidden=True)
         for at, each in enumerate(hidden, len(cases))
     ]
-    head = f"OK_FORMAT = False\n\nfrom otter.test_files import test_case\n\nname = {exercise.id!r}\npoints = {len(cases)}\n"
-    return "\n\n".join([head, *cases])
+    head = "OK_FORMAT = False\n\nfrom otter.test_files import test_case\n"
+    return "\n\n".join([head, f"name = {exercise.id!r}\npoints = {len(cases)}\n", *cases])
 
 
 def _case(at: int, name: str, call: str, *, hidden: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tvmlab.records import Bundle, ClassMarks, ExerciseMark, StudentMarks, picture
+from tvmlab.records import Bundle, ClassMarks, ExerciseMark, NotebookCheck, StudentMarks, picture
 from tvmlab.show import palette, scene_svg
 from tvmlab.show.html import Html, card, escape, image, join, mono, muted, notes, scroll, sentence, table
 from tvmlab.show.text import plain_table
@@ -22,6 +22,19 @@ def student(record: StudentMarks) -> Bundle:
     plain = [(m.exercise, m.title, f"{m.points}/{m.of}", (m.trouble or m.finding)[:90]) for m in record.exercises]
     text = plain_table(("", "", "points", "finding"), plain, "llrl")
     return {"text/plain": "\n".join([record.headline, text, *record.findings]), "text/html": str(page)}
+
+
+@picture(NotebookCheck)
+def notebook_check(record: NotebookCheck) -> Bundle:
+    """What was mended, and what the student has to do."""
+    done = "Mended:" if record.backup else "To be mended:"
+    parts = [
+        muted(title) + notes(lines) for title, lines in ((done, record.mended), ("For you:", record.left)) if lines
+    ]
+    accent = palette.GOOD if record.ok else palette.NOTE
+    lines = [f"{done.lower()} {each}" for each in record.mended] + [f"for you: {each}" for each in record.left]
+    page = card(record.headline, *map(Html, parts), accent=accent)
+    return {"text/plain": "\n".join([record.headline, *lines]), "text/html": str(page)}
 
 
 @picture(ClassMarks)
