@@ -68,6 +68,9 @@ def calls(monkeypatch):
         "check",
         "report",
         "tune",
+        "release",
+        "check_notebook",
+        "grade",
     )
     for name in (*names, "track", "serve"):
         stand_in(name)
@@ -125,6 +128,21 @@ def test_defaults_are_those_of_the_api(calls):
     assert calls[3].options == {"seed": 0, "threads": 2, "kernels": True}
     main(["bench", "net.onnx", "--remote", "tracker://h:1/k"])
     assert calls[5].options == {"seed": 0, "remote": "tracker://h:1/k"}
+
+
+def test_what_teachers_and_students_do_with_the_course(calls):
+    main(["course", "release", "autumn", "--teacher", "t", "--lessons", "01_a, 02_b"])
+    assert (calls[0].function, calls[0].given) == ("release", (Path("autumn"),))
+    assert calls[0].options == {"teacher": Path("t"), "lessons": ["01_a", "02_b"]}
+    main(["course", "check-notebook", "a.ipynb", "--dry-run"])
+    assert (calls[1].given, calls[1].options) == ((Path("a.ipynb"),), {"mend": False})
+    main(["course", "grade", "subs", "--teacher", "t", "--secret-file", "s"])
+    defaults = {"cluster": None, "jobs": None, "seconds": 20.0, "sandbox": True, "out": Path("grades"), "exercises": []}
+    given = {"submissions": Path("subs"), "teacher": Path("t"), "secret_file": Path("s")}
+    assert calls[2].options == {**given, **defaults}
+    more = "--no-sandbox --jobs 3 --exercises 04a,04b"
+    main(["course", "grade", "subs", "--teacher", "t", "--secret-file", "s", *more.split()])
+    assert calls[3].options == {**given, **defaults, "sandbox": False, "jobs": 3, "exercises": ["04a", "04b"]}
 
 
 def test_tuning_and_its_options(calls):

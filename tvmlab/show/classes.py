@@ -41,7 +41,7 @@ def notebook_check(record: NotebookCheck) -> Bundle:
 def class_marks(record: ClassMarks) -> Bundle:
     """The map, what is to be looked at, and the students with their points."""
     troubles = _troubles(record)
-    rows = [(_link(each), f"{each.points} of {each.of}", _first_finding(each)) for each in _by_points(record)]
+    rows = [(each.student, f"{each.points} of {each.of}", _first_finding(each)) for each in _by_points(record)]
     parts: list[object] = [_map(record)] if record.students and record.students[0].exercises else []
     parts += [notes(troubles), scroll(table(("student", "points", "first finding"), rows, "nrl"), height="60em")]
     accent = palette.GOOD if record.ok else palette.BAD
@@ -49,11 +49,6 @@ def class_marks(record: ClassMarks) -> Bundle:
     plain = [(name, f"{held}/{count}") for name, held, count in _shares(record)]
     text = plain_table(("property", "holds for"), plain, "lr")
     return {"text/plain": "\n".join([record.headline, text, *troubles]), "text/html": str(page)}
-
-
-def _link(marks: StudentMarks) -> Html:
-    """A link that works beside the folder of the students' pages."""
-    return Html(f'<a href="students/{escape(marks.student)}.html">{escape(marks.student)}</a>')
 
 
 def _first_finding(marks: StudentMarks) -> str:

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from tvmlab.errors import LoadError
 from tvmlab.records import ClassMarks, ExerciseMark, Mismatch, PropertyResult, StudentMarks
 from tvmlab.show import pages
-from tvmlab.show.html import Html, tag
+from tvmlab.show.html import Html, join, tag
 
 __all__ = ["Results", "marks_from"]
 
@@ -73,7 +74,10 @@ class Results:
         """Write what is about the whole class."""
         _write(self.folder / "grades.json", json.dumps(marks.to_dict(), indent=1))
         shown = Html(marks._repr_mimebundle_()["text/html"])
-        _write(self.folder / "class.html", pages.page(f"{assignment}: the class", [tag("h1", assignment), shown]))
+        _write(
+            self.folder / "class.html",
+            pages.page(f"{assignment}: the class", [tag("h1", assignment), shown, _links(marks)]),
+        )
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
         with (self.folder / "grades.csv").open("w", encoding="utf-8", newline="") as file:
             table = csv.writer(file)
@@ -94,6 +98,12 @@ def marks_from(data: dict[str, Any]) -> StudentMarks:
         return ExerciseMark(**{**given, "results": tuple(map(result, given["results"]))})
 
     return StudentMarks(data["student"], tuple(map(mark, data["exercises"])), tuple(data["findings"]))
+
+
+def _links(marks: ClassMarks) -> Html:
+    """The pages of the students."""
+    names = (each.student for each in marks.students)
+    return tag("p", "pages: ", join((tag("a", name, href=f"students/{quote(name)}.html") for name in names), ", "))
 
 
 def _page(marks: StudentMarks, parts: Sequence[str]) -> str:
