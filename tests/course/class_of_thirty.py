@@ -114,7 +114,7 @@ HOSTILE = {
         two(RIGHT_LIMITS, before_the_answer("open('/usr/lib/mine', 'w')")),
         3,
         0,
-        "OSError: [Errno 30] Read-only file system",
+        "Read-only file system",
     ),
     "network": (
         two(
