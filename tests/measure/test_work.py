@@ -14,6 +14,8 @@ from tvmlab.measure.accesses import Unknown, read_accesses
 from tvmlab.measure.work import FUNCTION_WEIGHT, count_work, elements, sizes_of
 from tvmlab.pipeline.inlining import inline_kernel
 from tvmlab.pipeline.schedule import schedule_kernel
+from tvmlab.pipeline.schedule.caches import second_level_bytes
+from tvmlab.runtime import vector_bytes
 
 Interpreter = runpy.run_path(str(Path(__file__).with_name("interpreter.py")))["Interpreter"]
 F4 = 4
@@ -186,6 +188,19 @@ def test_calls_that_get_whole_buffers():
     )
     work = count_work(kernel(made, x))
     assert (work.read, work.written, work.flops) == (F4 * 20, F4 * 20, 0)
+
+
+def test_requests_and_stores_past_the_caches_count_what_moves():
+    """A large transpose goes past the caches, a softmax asks for its next row: they write their result, once."""
+    side = 2048 if second_level_bytes() <= 1 << 21 else 8192
+    x = tensor("x", side, side)
+    turned = schedule_kernel(kernel(topi.transpose(x), x))
+    rows = schedule_kernel(unary(topi.nn.softmax, 64, 1024))
+    assert ("tvmlab_stream" in turned.script()) == (vector_bytes() == 64)
+    assert "T.prefetch" in rows.script()
+    for function, count in ((turned, side**2), (rows, 64 * 1024)):
+        work = count_work(function, {})
+        assert (work.read, work.written) == (count * F4, count * F4)
 
 
 def test_large_indices_that_are_not_worked_out_are_bounded_by_the_buffer():

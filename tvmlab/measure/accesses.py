@@ -7,12 +7,14 @@ depend on data, both branches count.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tvmlab.pipeline.schedule.streaming import STREAM
 
 __all__ = ["FUNCTIONS", "POINTS", "Access", "Domain", "Reading", "Unknown", "evaluate", "points_of", "read_accesses"]
 
@@ -152,7 +154,7 @@ class _Walk:
         self.statement(block.body, inner)
 
     def _BufferStore(self, node: Any, at: _Place) -> None:  # noqa: N802
-        self.found.writes.append(Access(node.buffer, tuple(node.indices), at.domain, at.nest))
+        self.found.writes.append(_access(node.buffer, node.indices, at))
         for index in node.indices:
             self.value(index, at, counted=False)
         self.value(node.value, at)
@@ -165,11 +167,30 @@ class _Walk:
                 self.statement(case, _Place(at.domain, at.times * part, at.nest))
 
     def _Evaluate(self, node: Any, at: _Place) -> None:  # noqa: N802
-        """A call that gets whole buffers; the last one is taken for its result."""
+        """A call that gets whole buffers; the last one is taken for its result.
+
+        A request moves nothing that is not moved anyway, and a store past the caches is a store.
+        """
+        call = node.value
+        name = str(getattr(call.op, "name", "")).rpartition(".")[2] if hasattr(call, "op") else ""
+        if name == "prefetch":
+            return
+        if name == "call_extern" and str(call.args[0].value).startswith(STREAM):
+            self._streamed(call.args[1], call.args[2], at)
+            return
         given = [v for v in variables(node.value) if hasattr(v, "shape")]
         whole = [Access(buffer, None, {}, at.nest) for buffer in given]
         self.found.reads += whole[:-1]
         self.found.writes += whole[-1:]
+
+    def _streamed(self, address: Any, vector: Any, at: _Place) -> None:
+        from tvm import DataType, tirx
+
+        place = address.args[0]
+        *others, last = place.indices
+        lanes = tirx.Ramp(last, 1, DataType(str(vector.ty)).lanes)
+        self.found.writes.append(_access(place.source, (*others, lanes), at))
+        self.value(vector, at)
 
     def _Bind(self, node: Any, at: _Place) -> None:  # noqa: N802
         self.value(node.value, at)
@@ -194,7 +215,7 @@ class _Walk:
         def visit(each: Any) -> Any:
             kind = type(each).__name__
             if kind == "TensorLoad":
-                self.found.reads.append(Access(each.source, tuple(each.indices), at.domain, at.nest))
+                self.found.reads.append(_access(each.source, each.indices, at))
                 apart(*each.indices)
                 return WalkResult.SKIP
             if kind == "Select":
@@ -234,6 +255,21 @@ class _Walk:
             return float(np.mean(self.numbers(condition, domain) != 0))
         except Unknown:
             return 1.0
+
+
+def _access(buffer: Any, indices: Sequence[Any], at: _Place) -> Access:
+    """A vector's lanes are walked over as a loop's turns are."""
+    from tvm import tirx
+
+    domain, plain = at.domain, []
+    for index in indices:
+        if isinstance(index, tirx.Ramp):
+            lane = tirx.Var("lane", str(index.base.ty))
+            domain = {**domain, lane: (0, int(index.lanes))}
+            plain.append(index.base + index.stride * lane)
+        else:
+            plain.append(index)
+    return Access(buffer, tuple(plain), domain, at.nest)
 
 
 def points_of(domain: Domain) -> dict[Any, Numbers]:

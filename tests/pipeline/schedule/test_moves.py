@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tvm import relax
 
 from tvmlab import runtime
+from tvmlab.pipeline.schedule import streaming
 
 RANDOM = np.random.default_rng(6)
 QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -90,3 +91,28 @@ def test_what_is_said(check):
     assert "tiles of 16 by 16" in check(
         turned, {"x": "float32[48, 32]"}, [RANDOM.standard_normal((48, 32)).astype("f4")]
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_larger_than_the_caches_goes_past_them(check, monkeypatch, dtype, threads):
+    """Two kernels, each with functions of LLVM's of the same names; whole lines only."""
+    monkeypatch.setattr(streaming, "second_level_bytes", lambda: 1 << 10)
+
+    def twice(x):
+        turned = relax.op.permute_dims(relax.op.strided_slice(x, [1], [3], [3 + 288]))
+        return relax.op.permute_dims(relax.op.nn.softmax(turned))
+
+    array = RANDOM.standard_normal((320, 300)).astype(dtype)
+    with runtime.threads(threads):
+        said = check(twice, {"x": f"{dtype}[320, 300]"}, [array])
+    assert said.count("stored past the caches") == (2 if runtime.vector_bytes() == 64 else 0)
+
+
+def test_what_fits_into_the_caches_stays_there(check):
+    def block(x):
+        return relax.op.permute_dims(x)
+
+    said = check(block, {"x": "float32[256, 256]"}, [RANDOM.standard_normal((256, 256)).astype("f4")], rtol=0)
+    assert "turned in registers" in said
+    assert "past the caches" not in said

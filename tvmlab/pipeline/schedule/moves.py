@@ -10,6 +10,7 @@ from tvmlab import runtime
 from tvmlab.pipeline.kernel import Block, Load, blocks_of, extent_of, mentions
 from tvmlab.pipeline.packing import lanes_for
 from tvmlab.pipeline.schedule.loops import parallel, steps_by_one
+from tvmlab.pipeline.schedule.streaming import streams
 from tvmlab.pipeline.schedule.turning import turn_in_registers
 
 __all__ = ["turned_tiles"]
@@ -66,8 +67,9 @@ def _tiles(schedule: Any, block: Block, read: int, written: int) -> str:
         read_outer, read_middle, read_inner = schedule.split(loops[read], [None, strip, side])
         written_outer, written_inner = schedule.split(loops[written], [None, side])
         schedule.reorder(*outer, read_outer, written_outer, read_middle, read_inner, written_inner)
-        turn_in_registers(schedule, read_inner)
-        said = f"tiles of {side} by {side} turned in registers"
+        past = streams(side, str(block.target.buffer.dtype), block.elements or 0)
+        turn_in_registers(schedule, read_inner, past)
+        said = f"tiles of {side} by {side} turned in registers{', stored past the caches' * past}"
         return ", ".join([said, *_parallel(schedule, block, [*outer, read_outer, written_outer])])
     height, width = (_divisor(extent_of(block.spatial[axis]) or 1, _TILE) for axis in (read, written))
     read_outer, read_inner = schedule.split(loops[read], [None, height])

@@ -3,22 +3,26 @@
 A rule marks a tile, a block of two loops around a copy; its body is put in when the rule is done, since a schedule
 knows no primitive for it.  Halves of the rows change places, then halves of the halves, down to single elements: a
 tile of 16 by 16 takes 64 exchanges.  The lines of the cache that the next tile writes are asked for meanwhile: each is
-in another page, and the processor does not guess them.
+in another page, and the processor does not guess them.  Whole lines of what is larger than the caches go past them.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from tvmlab.pipeline.schedule.streaming import stored_past_caches, with_streaming
+
 __all__ = ["turn_in_registers", "with_turned_tiles"]
 
 _TURNED = "tvmlab.turned"
-_WRITTEN, _FIRST_LEVEL, _DATA = 1, 3, 1  # of a request, as LLVM counts
+_READ = 0  # of a request; one that says that it will write takes longer
+_SECOND_LEVEL, _FIRST_LEVEL, _DATA = 2, 3, 1  # of a request, as LLVM counts
+_NEAR, _PAST_CACHES = 1, 2
 
 
-def turn_in_registers(schedule: Any, loop: Any) -> None:
+def turn_in_registers(schedule: Any, loop: Any, past_caches: bool) -> None:
     """Mark a tile: a loop along what is read, around one as long along what is written, around a copy."""
-    schedule.annotate(schedule.blockize(loop), _TURNED, 1)
+    schedule.annotate(schedule.blockize(loop), _TURNED, _PAST_CACHES if past_caches else _NEAR)
 
 
 def with_turned_tiles(function: Any) -> Any:
@@ -35,14 +39,18 @@ def with_turned_tiles(function: Any) -> Any:
         if _TURNED not in block.annotations:
             return block
         kept = {key: value for key, value in block.annotations.items() if key != _TURNED}
-        body = _turned(block.body)
+        body = _turned(block.body, block.annotations[_TURNED] == _PAST_CACHES)
         return s_tir.SBlock(block.iter_vars, block.reads, block.writes, block.name_hint, body, annotations=kept)
 
     tvm_ffi.structural_walk(function.body, (s_tir.SBlock, note))
-    return tvm_ffi.structural_map(function, [(s_tir.SBlock, change)]) if marked else function
+    if not marked:
+        return function
+    turned = tvm_ffi.structural_map(function, [(s_tir.SBlock, change)])
+    streamed = [block.writes[0].source for block in marked if block.annotations[_TURNED] == _PAST_CACHES]
+    return with_streaming(turned, str(streamed[0].dtype)) if streamed else turned
 
 
-def _turned(tile: Any) -> Any:
+def _turned(tile: Any, past_caches: bool) -> Any:
     from tvm import tirx
 
     copy = tile.body.body
@@ -58,11 +66,19 @@ def _turned(tile: Any) -> Any:
     steps: list[Any] = []
     rows = [tirx.BufferLoad(load.source, indices(load, 0, n)) for n in range(side)]
     for n in range(side):
-        address = tirx.address_of(tirx.BufferLoad(store.buffer, indices(store, n, side, vector=False)))
-        request = tirx.call_intrin("void", "tirx.prefetch", address, _WRITTEN, _FIRST_LEVEL, _DATA)
+        if past_caches:
+            asked = tirx.BufferLoad(load.source, indices(load, 0, side + n, vector=False))
+        else:
+            asked = tirx.BufferLoad(store.buffer, indices(store, n, side, vector=False))
+        level = _SECOND_LEVEL if past_caches else _FIRST_LEVEL
+        request = tirx.call_intrin("void", "tirx.prefetch", tirx.address_of(asked), _READ, level, _DATA)
         steps.append(tirx.Evaluate(request))
     turned = _exchanged([_named(steps, row) for row in rows], steps)
-    steps += [tirx.BufferStore(store.buffer, row, indices(store, n, 0)) for n, row in enumerate(turned)]
+    for n, row in enumerate(turned):
+        if past_caches:
+            steps.append(stored_past_caches(store.buffer, indices(store, n, 0, vector=False), row))
+        else:
+            steps.append(tirx.BufferStore(store.buffer, row, indices(store, n, 0)))
     return tirx.SeqStmt(steps)
 
 
