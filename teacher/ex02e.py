@@ -51,8 +51,8 @@ WRONG = (
 def often(answer: Any, random: np.random.Generator) -> Mismatch | None:
     """The models of one call are right although the operator is defined again by the next call."""
     x = random.normal(size=(2, 3)).astype("float32")
-    for _ in range(3):
-        values, _, _ = beside(answer, both, x)
+    for _ in range(2):
+        values, _ = beside(answer, both, x)
         if not (np.allclose(values[0], 2 * x) and np.allclose(values[1], 3 * x)):
             return Mismatch("called again, it gives other models")
     return None

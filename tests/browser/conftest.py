@@ -40,7 +40,7 @@ def write_notebook(folder, cells):
 
 
 @contextlib.contextmanager
-def served(kind, folder, home):
+def served(kind, folder, home, notebook):
     """Run JupyterLab, as `tvmlab lab` starts it, or Notebook 7; gives the address of the notebook."""
     config, settings = home / "config", home / "settings" / "@jupyterlab" / "apputils-extension"
     config.mkdir(exist_ok=True)
@@ -63,7 +63,7 @@ def served(kind, folder, home):
     command = [sys.executable, "-m", *module, str(folder), "--no-browser", "--port", str(port)]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as server:
         try:
-            yield wait_for(f"http://127.0.0.1:{port}/{path}/{NOTEBOOK}?token={TOKEN}", server)
+            yield wait_for(f"http://127.0.0.1:{port}/{path}/{notebook}?token={TOKEN}", server)
         finally:
             shut_down(port)
             server.wait(timeout=30)
@@ -116,13 +116,18 @@ def browsing(profile, width, height):
 
 @pytest.fixture(scope="session")
 def opened():
-    """Open a notebook in "lab" or "notebook": ``with opened(kind, cells, home) as page``; no cell has run yet."""
+    """Open a notebook in "lab" or "notebook": ``with opened(kind, cells, home) as page``; no cell has run yet.
+
+    In place of cells, the file name of a tutorial.
+    """
 
     @contextlib.contextmanager
     def open_(kind, cells, home, width=1280, height=1000):
-        folder = home / "mine"
-        write_notebook(folder, cells)
-        with served(kind, folder, home) as address, browsing(home / "profile", width, height) as page:
+        folder, notebook = home / "mine", cells
+        if not isinstance(cells, str):
+            notebook = NOTEBOOK
+            write_notebook(folder, cells)
+        with served(kind, folder, home, notebook) as address, browsing(home / "profile", width, height) as page:
             page.goto(address)
             page.wait_for_function(IDLE, timeout=90_000)
             yield page

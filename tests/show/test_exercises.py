@@ -170,6 +170,15 @@ def test_the_map_has_every_lesson_and_state(draw):
     assert "/home/me/.tvmlab_progress.jsonl" in page.text
 
 
+def test_the_map_folds_lessons_that_are_not_begun_unless_none_is():
+    def opened(*states):
+        rows = tuple(Standing(f"0{at}a", "it", 1, f"0{at}_x", state, 0, 0) for at, state in enumerate(states))
+        return CourseProgress(rows, "f")._repr_mimebundle_()["text/html"].count("<details open")
+
+    assert opened("new", "tried", "solved") == 2
+    assert opened("new", "new") == 2
+
+
 @pytest.mark.parametrize(
     ("got", "expected", "arrows"), [(1, 3, (1, 1)), (None, 3, (0, 1)), ("x", None, (0, 0)), (7, 3, (0, 1))]
 )

@@ -73,14 +73,16 @@ def _counted(record: Hints) -> enumerate[str]:
 
 @picture(CourseProgress)
 def progress(record: CourseProgress) -> Bundle:
-    """The exercises by lesson, and how each stands."""
+    """The exercises by lesson, and how each stands; lessons in which nothing was done yet are folded."""
     parts = []
+    untouched = all(standing.state == "new" for standing in record.standings)
     for lesson, each in groupby(record.standings, lambda standing: standing.lesson):
         standings = list(each)
         solved = sum(standing.state == "solved" for standing in standings)
         rows = map(_row, standings)
         shown = table(("exercise", "", "state", "attempts", "hints"), rows, "nlnrr")
-        parts.append(details(f"{lesson}: {solved} of {len(standings)}", shown, opened=True))
+        begun = untouched or any(standing.state != "new" for standing in standings)
+        parts.append(details(f"{lesson}: {solved} of {len(standings)}", shown, opened=begun))
     page = card(record.headline, *parts, muted("kept in ", mono(record.file)), accent=palette.GOOD)
     rows_of_text = [
         (s.exercise, "★" * s.grade, s.title, _STANDINGS[s.state][0], s.attempts, s.hints) for s in record.standings
