@@ -264,7 +264,13 @@ def test_functions_of_the_model_are_unfolded_unless_an_operator_is_registered():
         <ir_version: 8, opset_import: ["" : 17, "my.domain" : 1]>
         g (float[2] x) => (float[2] y) { y = my.domain.LeakyClamp <lower: float = -0.5> (x) }
         <domain: "my.domain", opset_import: ["" : 17]>
-        LeakyClamp <lower> (x) => (y) { low = Constant <value_float: float = @lower> () y = Max(x, low) }
+        LeakyClamp <lower> (x) => (y) { y = my.domain.Lower <lower: float = @lower> (x) }
+        <domain: "my.domain", opset_import: ["" : 17]>
+        Lower <lower: float = -9.0, factor: float = 1.0> (x) => (y) {
+            f = Constant <value_float: float = @factor> ()
+            s = Mul(x, f)
+            low = Constant <value_float: float = @lower> () y = Max(s, low)
+        }
     """)
     x = np.array([-3, 2], "f4")
     assert tl.run(tl.load(proto), x).tolist() == [-0.5, 2]

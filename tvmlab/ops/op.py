@@ -25,6 +25,8 @@ from tvmlab.records import CheckReport, Record, Written
 from tvmlab.runtime import POLICY, Executable, Isolated, compile_module, is_proved_safe, quiet
 
 if TYPE_CHECKING:
+    from onnx import FunctionProto
+
     from tvmlab.ops.card import OpCard
 
 _CACHED_KERNELS = 256
@@ -139,6 +141,37 @@ class Op(Record):
         from tvmlab.ops.exporting import export
 
         return export(self, path, overwrite=overwrite)
+
+    def to_onnx_function(
+        self, *, domain: str | None = None, name: str | None = None, opset: int = 18, **attributes: Any
+    ) -> FunctionProto:
+        """The operator as an ONNX function, for whoever runs ONNX without it.
+
+        Parameters
+        ----------
+        domain, name : str, optional
+            Of the function; the operator's namespace and name by default.
+        opset : int
+            Version of ONNX's operators in it, from 15: that of the model it is for.
+        **attributes
+            Values to fix in it.  Those of type float that are not given stay attributes of the function, with their
+            defaults, and are float32 as all of ONNX's; all others are fixed at their defaults.
+
+        Returns
+        -------
+        onnx.FunctionProto
+            Add it to ``model.functions``.
+
+        Raises
+        ------
+        NotExpressible
+            ONNX has no counterpart for something that the operator does; it is named.
+        AttributeSchemaError
+            An attribute is unknown or refused.
+        """
+        from tvmlab.ops.onnx_function import onnx_function
+
+        return onnx_function(self, attributes, domain, name, opset)
 
     def card(self) -> OpCard:
         """The operator's card: what is set and what is missing, and the TIR that it lowers to."""

@@ -20,7 +20,7 @@ from tvmlab.errors import CallError, LoadError, TvmlabError
 from tvmlab.fusion.foreign import Registration, chosen, enter, registrations, remove, versions_of
 from tvmlab.fusion.kinds import STANDARD
 from tvmlab.fusion.onnx_file import inner_graphs
-from tvmlab.fusion.onnx_graph import OnnxGraph, fresh_names, label
+from tvmlab.fusion.onnx_graph import OnnxGraph, fresh_names, label, subgraphs
 from tvmlab.ops import lowering
 from tvmlab.ops.naming import did_you_mean
 from tvmlab.pipeline.foreign_attributes import given_attributes
@@ -195,12 +195,26 @@ def without_functions(proto: ModelProto, where: str) -> ModelProto:
     try:
         from onnx import inliner
 
-        unfolded = inliner.inline_selected_functions(proto, kept, exclude=True)
+        unfolded = inliner.inline_selected_functions(_with_defaults(proto), kept, exclude=True)
     except Exception as error:
         said = " ".join(str(error).split())
         raise LoadError(f"the model's functions cannot be unfolded: {said}", where, "export it without them") from error
     del unfolded.functions[:]
     return unfolded
+
+
+def _with_defaults(proto: ModelProto) -> ModelProto:
+    """A copy whose nodes give functions the attributes that have defaults, which the unfolding would lose."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    defaults = {(f.domain, f.name): f.attribute_proto for f in copy.functions if f.attribute_proto}
+    waiting = [*copy.graph.node, *(node for f in copy.functions for node in f.node)]
+    while waiting:
+        node = waiting.pop()
+        given = {attribute.name for attribute in node.attribute}
+        node.attribute.extend(a for a in defaults.get((node.domain, node.op_type), ()) if a.name not in given)
+        waiting += [inner for graph in subgraphs(node) for inner in graph.node]
+    return copy
 
 
 class PendingCall:
