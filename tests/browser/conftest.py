@@ -32,9 +32,11 @@ IDLE = """() => {
 
 
 def write_notebook(folder, cells):
-    """A notebook that comes before all tutorials, so that JupyterLab opens it."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in cells])
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    """A notebook that comes before all tutorials, so that JupyterLab opens it; of cells, or one that is there."""
+    notebook = cells
+    if not isinstance(cells, nbformat.NotebookNode):
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in cells])
+        notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     folder.mkdir(exist_ok=True)
     nbformat.write(notebook, folder / NOTEBOOK)
 
@@ -49,6 +51,9 @@ def served(kind, folder, home, notebook):
         name = {"LabApp": "jupyter_lab_config", "JupyterNotebookApp": "jupyter_notebook_config"}[app]
         (config / f"{name}.json").write_text(json.dumps({app: {"expose_app_in_browser": True}}))
     (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    cells = home / "settings" / "@jupyterlab" / "notebook-extension"
+    cells.mkdir(exist_ok=True)
+    (cells / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')  # all cells are on the page
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -96,7 +101,7 @@ def browsing(profile, width, height):
     outside = []
 
     def gate(route):
-        if route.request.url.startswith(("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:")):
+        if route.request.url.startswith(("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:", "file:")):
             route.continue_()
         else:
             outside.append(route.request.url)
@@ -108,6 +113,7 @@ def browsing(profile, width, height):
             str(profile), executable_path=program, args=OFFLINE, viewport={"width": width, "height": height}
         )
         page = browser.new_page()
+        page.set_default_timeout(180_000)  # a shared machine may stand still
         page.route("**/*", gate)
         page.outside = outside
         yield page
@@ -130,6 +136,20 @@ def opened():
         with served(kind, folder, home, notebook) as address, browsing(home / "profile", width, height) as page:
             page.goto(address)
             page.wait_for_function(IDLE, timeout=90_000)
+            yield page
+
+    return open_
+
+
+@pytest.fixture(scope="session")
+def turned_into_a_page():
+    """Open HTML from disk: ``with turned_into_a_page(html, home) as page``."""
+
+    @contextlib.contextmanager
+    def open_(html, home, width=1280, height=1000):
+        (home / "page.html").write_text(html, encoding="utf-8")
+        with browsing(home / "profile", width, height) as page:
+            page.goto((home / "page.html").as_uri())
             yield page
 
     return open_

@@ -5,20 +5,10 @@ Screenshots are left in build/screenshots.  Needs Chromium, and axe-core as `mak
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-AXE = ROOT / "tvmlab" / "show" / "js" / "node_modules" / "axe-core" / "axe.min.js"
-SHOTS = ROOT / "build" / "screenshots"
-ODD = [
-    "<script>window.hacked = 1</script>",
-    "\"'&<img src=x onerror='window.hacked=1'>",
-    "n" * 10_000,
-    "مرحبا",
-    "卷積神經",
-]
+from .looking import ODD, THEMES, serious, shot, themed
+
 CELLS = [
     """
 %load_ext tvmlab
@@ -48,7 +38,6 @@ StageDiff(odd[0], "a", "b", tuple(FunctionDiff.of(n, f"x = '{{n}}'", f"y = '{{n}
 """,
 ]
 TRACE, DIFF, BESIDE, LINKED, NAMES = range(5)
-THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 
 pytestmark = pytest.mark.browser
 
@@ -249,22 +238,10 @@ def test_odd_names_are_shown_and_neither_run_nor_break_it(page, explorer, name):
 @pytest.mark.parametrize("width", [1280, 700])
 @pytest.mark.parametrize("theme", THEMES)
 def test_it_reads_on_both_themes_and_widths_and_for_screen_readers(page, explorer, command, theme, width):
-    command(page, "apputils:change-theme", theme=THEMES[theme])
-    page.set_viewport_size({"width": width, "height": 1000})
-    dark = ".tvmlab-dark" if theme == "dark" else ":not(.tvmlab-dark)"
-    page.locator(f".tvmlab{dark}").nth(len(CELLS) - 2).wait_for(state="attached")
-    SHOTS.mkdir(parents=True, exist_ok=True)
+    themed(page, command, theme, width, len(CELLS) - 1)
     for number, name in enumerate(("trace", "diff", "beside", "linked", "names")):
         each = explorer(number)
-        each.screenshot(path=SHOTS / f"{name}-{page.kind}-{theme}-{width}.png")
+        shot(each, name, page, theme, width)
         assert each.evaluate("each => each.scrollWidth <= each.clientWidth + 1"), name
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("() => axe.run('.tvmlab').then((result) => result.violations)")
-    serious = [
-        (v["id"], node["target"], node["failureSummary"])
-        for v in found
-        if v["impact"] in {"serious", "critical"}
-        for node in v["nodes"]
-    ]
-    assert serious == []
+    assert serious(page, ".tvmlab") == []
     assert page.outside == []

@@ -16,7 +16,7 @@ from pygments.util import ClassNotFound
 
 from tvmlab.matching import Block, Matching
 from tvmlab.show import html, palette
-from tvmlab.show.html import MONO, Html, escape, join, muted, tag
+from tvmlab.show.html import MONO, Html, escape, join, muted, readable, tag
 
 __all__ = ["block", "diff", "elided", "highlight", "side_by_side", "unified"]
 
@@ -57,7 +57,7 @@ def highlight(source: str, language: str = "python") -> Html:
     from pygments import highlight as colour
 
     lexer = _lexer(language)
-    return escape(source) if lexer is None else Html(colour(source, lexer, _formatter()))
+    return escape(source) if lexer is None else Html(colour(readable(source), lexer, _formatter()))
 
 
 @functools.lru_cache(maxsize=8)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from collections.abc import Iterable, Sequence
 
 from tvmlab.show import palette
@@ -25,6 +26,7 @@ __all__ = [
     "mono",
     "muted",
     "notes",
+    "readable",
     "scroll",
     "sentence",
     "table",
@@ -32,6 +34,7 @@ __all__ = [
 ]
 
 MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+_NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # neither HTML nor XML has them
 _CELL = "padding:3px 12px 3px 0;border:none;vertical-align:top;"
 
 
@@ -43,7 +46,12 @@ class Html(str):
 
 def escape(value: object) -> Html:
     """A value as HTML text; `Html` stays as it is."""
-    return value if isinstance(value, Html) else Html(html.escape(str(value), quote=True))
+    return value if isinstance(value, Html) else Html(html.escape(readable(str(value)), quote=True))
+
+
+def readable(text: str) -> str:
+    """A text with a sign in place of every character that no page may hold."""
+    return _NO_TEXT.sub("\ufffd", text)
 
 
 def join(parts: Iterable[object], separator: str = "") -> Html:
@@ -127,7 +135,8 @@ def columns(*parts: object) -> Html:
 def card(title: object, *body: object, accent: str = palette.LINE) -> Html:
     """The frame of every picture: a title, a body, a coloured edge."""
     head = tag("div", title, style="font-weight:600;margin-bottom:4px")
-    return tag("div", head, *body, style=f"border-left:4px solid {accent};padding:2px 0 2px 12px;line-height:1.45")
+    style = f"border-left:4px solid {accent};padding:2px 0 2px 12px;line-height:1.45;overflow-wrap:break-word"
+    return tag("div", head, *body, style=style)
 
 
 def image(data: bytes, alt: str, width: int, *, shrinks: bool = True) -> Html:

@@ -8,7 +8,7 @@ from tvmlab.records import Bundle, KernelProfile, KernelTime, picture
 from tvmlab.show import palette
 from tvmlab.show.html import Html, card, chip, details, image, join, mono, muted, scroll, sentence, table, tag
 from tvmlab.show.rooflines import BOUNDS, WIDTH, roofline
-from tvmlab.show.text import count, duration, plain_table, rate, size
+from tvmlab.show.text import count, duration, plain_table, rate, short, size
 
 __all__ = ["profile_body", "profile_lines"]
 
@@ -65,7 +65,7 @@ def _verdict(record: KernelProfile) -> Html:
     lost = f"{duration(worst.lost)} of {duration(record.run)} a run"
     said = [
         "worst: ",
-        mono(worst.name),
+        mono(short(worst.name)),
         f", {lost} beyond its {worst.bound} roof ({worst.roof / worst.median:.0%} of it)",
     ]
     return tag("div", *said, style="margin:4px 0")
@@ -74,11 +74,11 @@ def _verdict(record: KernelProfile) -> Html:
 def _row(record: KernelProfile, number: int, kernel: KernelTime) -> tuple[str, ...]:
     times = duration(kernel.median), f"{record.share(kernel):.0%}"
     if kernel.roof is None or kernel.moved is None or kernel.operations is None:
-        return (str(number), kernel.name, str(kernel.calls), *times, "?", "?", "", "", "not counted", "")
+        return (str(number), short(kernel.name), str(kernel.calls), *times, "?", "?", "", "", "not counted", "")
     seconds = kernel.median or float("inf")
     return (
         str(number),
-        kernel.name,
+        short(kernel.name),
         str(kernel.calls),
         *times,
         size(kernel.moved),
@@ -137,7 +137,7 @@ def _explanation(record: KernelProfile) -> str:
 
 def _alt(record: KernelProfile) -> str:
     worst = record.worst
-    named = f"; furthest below its roof in time: {worst.name}" if worst is not None else ""
+    named = f"; furthest below its roof in time: {short(worst.name)}" if worst is not None else ""
     return (
         f"Roofline of {count(len(record.kernels), 'kernel')}: operations a second over operations a byte, under a peak "
         f"of {record.peak / 1e9:.3g} Gop/s{named}"

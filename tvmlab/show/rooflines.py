@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tvmlab.records import KernelProfile, KernelTime
 from tvmlab.show import palette
-from tvmlab.show.text import rate, size
+from tvmlab.show.html import escape
+from tvmlab.show.text import rate, short, size
 
 __all__ = ["BOUNDS", "HEIGHT", "WIDTH", "roofline"]
 
@@ -73,7 +73,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str, more: str = "
 
 
 def _text(x: float, y: float, text: str, more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{_INK}" {more}>{html.escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{_INK}" {more}>{escape(text)}</text>'
 
 
 def _grid(axes: _Axes) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _dots(profile: KernelProfile, axes: _Axes, numbered: Sequence[tuple[int, Ker
         colour = BOUNDS[kernel.bound]
         yield (
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{colour}" fill-opacity="0.75" stroke="#FFFFFF">'
-            f"<title>{html.escape(kernel.name)}</title></circle>"
+            f"<title>{escape(short(kernel.name))}</title></circle>"
         )
         if number <= _LABELLED:
             yield _text(x + radius + 2, y + 4, str(number), 'font-weight="600"')

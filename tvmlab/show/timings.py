@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import base64
 import io
+import warnings
+from typing import Any
 
 from tvmlab.records import Bundle, Side, Timing, picture, quantile
 from tvmlab.show import palette
 from tvmlab.show.html import Html, card, image, join, mono, muted, notes, sentence, table
 from tvmlab.show.kernel_profiles import profile_body, profile_lines
-from tvmlab.show.text import count, duration, plain_table
+from tvmlab.show.text import count, duration, plain_table, short
 
 PEERS = ("onnxruntime", "onnxruntime-all", "onnxruntime-off", "numpy")
 _WIDTH = 620
+_NAME = 28  # characters
 _HEAD = ("side", "median", "quartiles", "least", "against {}", "quartiles", "")
 _ALIGN = "lrrrrrl"
 _CIRCLE = {"s": 16, "facecolors": "none", "edgecolors": "#222222", "linewidths": 0.8}
@@ -23,8 +26,8 @@ def timing(record: Timing) -> Bundle:
     """A plot, a table and the notes."""
     rounds = len(record.sides[0].seconds) if record.sides else 0
     measured = f"({count(record.threads, 'thread')}, {count(rounds, 'round')} interleaved)"
-    title = join([f"{record.model}: {summary(record)} ", muted(measured)])
-    head = [h.format(record.baseline) for h in _HEAD]
+    title = join([f"{short(record.model)}: {summary(record)} ", muted(measured)])
+    head = [h.format(short(record.baseline)) for h in _HEAD]
     rows = [_row(record, side) for side in record.sides]
     png = _plot(record) if record.sides else b""
     plot = image(png, _alt(record), _WIDTH) if png else Html()
@@ -52,9 +55,9 @@ def summary(record: Timing) -> str:
     ours = [s.name for s in record.sides if s.name not in {record.baseline, *PEERS}]
     against = [s.name for s in record.sides if s.name in {record.baseline, *PEERS}]
     if not ours or not against:
-        return ", ".join(f"{s.name} {duration(_median(s))}" for s in record.sides) or "nothing timed"
-    ratios = " and ".join(f"{ratio(record.ratio(name, ours[-1])[1])} × as fast as {name}" for name in against)
-    return f"{ours[-1]} is {ratios}"
+        return ", ".join(f"{short(s.name)} {duration(_median(s))}" for s in record.sides) or "nothing timed"
+    ratios = " and ".join(f"{ratio(record.ratio(name, ours[-1])[1])} × as fast as {short(name)}" for name in against)
+    return f"{short(ours[-1])} is {ratios}"
 
 
 def _median(side: Side) -> float:
@@ -66,7 +69,7 @@ def _row(record: Timing, side: Side) -> tuple[str, ...]:
     low, middle, high = (quantile(ordered, q) for q in (0.25, 0.5, 0.75))
     slow, usual, fast = record.ratio(record.baseline, side.name)
     return (
-        side.name,
+        short(side.name),
         duration(middle),
         f"{duration(low)} – {duration(high)}",
         duration(ordered[0]),
@@ -82,8 +85,9 @@ def ratio(value: float) -> str:
 
 
 def _explanation(record: Timing) -> str:
+    baseline = short(record.baseline)
     return (
-        f"“against {record.baseline}”: how many times as fast as {record.baseline}; below 1 is slower. It is taken "
+        f"“against {baseline}”: how many times as fast as {baseline}; below 1 is slower. It is taken "
         "round by round, since what disturbs a round disturbs all of its sides. "
         "Quartiles: half of the rounds lie between them. Every repeat is kept and shown; those beyond Tukey's fences "
         f"(1.5 times the distance of the quartiles from them) are circles: {_beyond(record)}."
@@ -91,11 +95,11 @@ def _explanation(record: Timing) -> str:
 
 
 def _beyond(record: Timing) -> str:
-    return ", ".join(f"{side.name} {len(side.outliers)}" for side in record.sides if side.outliers) or "none"
+    return ", ".join(f"{short(side.name)} {len(side.outliers)}" for side in record.sides if side.outliers) or "none"
 
 
 def _alt(record: Timing) -> str:
-    sides = "; ".join(f"{s.name} median {duration(_median(s))}" for s in record.sides)
+    sides = "; ".join(f"{short(s.name)} median {duration(_median(s))}" for s in record.sides)
     return f"Plot of every repeat of each side on a logarithmic axis of time: {sides}"
 
 
@@ -112,7 +116,9 @@ def _plot(record: Timing) -> bytes:
     for row, side in enumerate(record.sides):
         _draw_side(axes, record, side, row)
     axes.set_xscale("log")
-    axes.set_yticks(range(len(record.sides)), [s.name for s in record.sides], fontsize=9)
+    names = [short(s.name, _NAME).replace("\n", " ") for s in record.sides]
+    style: dict[str, Any] = {"fontsize": 9, "parse_math": False, "fontfamily": families("".join(names))}
+    axes.set_yticks(range(len(record.sides)), names, **style)
     axes.set_ylim(len(record.sides) - 0.5, -0.55)
     low = min(min(s.seconds) for s in record.sides)
     high = max(max(s.seconds) for s in record.sides)
@@ -129,8 +135,26 @@ def _plot(record: Timing) -> bytes:
     for edge in ("top", "right", "left"):
         axes.spines[edge].set_visible(False)
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", facecolor="white")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # no font here has it; the table beside it does
+        figure.savefig(buffer, format="png", facecolor="white")
     return buffer.getvalue()
+
+
+def families(text: str) -> list[str]:
+    """Fonts that have every letter of a text, as far as there are such here; the usual one first."""
+    from matplotlib import font_manager
+    from matplotlib.ft2font import FT2Font
+
+    usual = font_manager.findfont("DejaVu Sans")
+    missing = {letter for letter in text if not FT2Font(usual).get_char_index(ord(letter))}
+    found = ["DejaVu Sans"]
+    for font in font_manager.fontManager.ttflist if missing else ():
+        has = {letter for letter in missing if FT2Font(font.fname).get_char_index(ord(letter))}
+        if has:
+            found.append(font.name)
+            missing -= has
+    return found
 
 
 def _draw_side(axes: object, record: Timing, side: Side, row: int) -> None:

@@ -18,6 +18,8 @@ const REFUSALS = {
   NO_MEETING: "no post-dominator",
 };
 
+const MOST_EDGES = 12;
+
 function render({ model, el }) {
   const facts = model.get("facts");
   const ask = asker(model);
@@ -65,13 +67,14 @@ function render({ model, el }) {
   const listButton = button("Decisions", () => setBeside("list"));
   const verdict = element("div", { class: "tvmlab-verdict" });
   const about = element("div", { class: "tvmlab-about tvmlab-quiet" });
+  const edges = element("div", { class: "tvmlab-bar tvmlab-edges", role: "group", "aria-label": "Edges of the chosen node", hidden: true });
   const kind = element(
     "select",
     { "aria-label": "Kind of the chosen node", on: { change: changeKind } },
     Object.keys(facts.kinds).map((name) => element("option", { value: name }, name.toLowerCase())),
   );
   const chosenName = element("bdi", { class: "tvmlab-name" });
-  const depth = element("input", { type: "number", min: 0, max: 100000, "aria-label": "max_depth", on: { change: changeDepth } });
+  const depth = element("input", { type: "number", min: 0, max: 100000, "aria-label": "max_depth", on: { change: changeDepth, keydown: enterDepth } });
   const phases = [0, 1, 2].map((number) => checkbox(`phase ${number}`, true, changePhases));
   const reset = button("Reset", () => change(original()));
 
@@ -98,6 +101,7 @@ function render({ model, el }) {
       reset,
     ),
     about,
+    edges,
     status,
   );
 
@@ -171,6 +175,21 @@ function render({ model, el }) {
     chosenName.textContent = chosen === null ? "(none)" : nameOf(chosen);
     if (chosen !== null) kind.value = changes.kinds[chosen] ?? facts.nodes[chosen].kind;
     about.textContent = chosen === null ? "" : facts.nodes[chosen].title;
+    fillEdges();
+  }
+
+  /** What a click on an arrow does, for the keyboard. */
+  function fillEdges() {
+    const own = shown.scene.arrows.filter(({ start, end }) => start >= 0 && end >= 0 && (start === chosen || end === chosen));
+    const pairs = new Map(own.map(({ start, end }) => [`${start}-${end}`, [start, end]]));
+    edges.hidden = !pairs.size;
+    edges.replaceChildren(
+      ...[...pairs.values()].slice(0, MOST_EDGES).map(([start, end]) => {
+        const made = button("", () => why(start, end));
+        made.append("why ", element("bdi", {}, nameOf(start)), " → ", element("bdi", {}, nameOf(end)), "?");
+        return made;
+      }),
+    );
   }
 
   async function arrive() {
@@ -334,9 +353,15 @@ function render({ model, el }) {
     change({ ...changes, kinds });
   }
 
+  /** JupyterLab keeps Enter from ending an input. */
+  function enterDepth(event) {
+    if (event.key === "Enter") changeDepth();
+  }
+
   function changeDepth() {
     const wanted = Math.max(0, Math.trunc(Number(depth.value)));
-    change({ ...changes, max_depth: Number.isFinite(wanted) ? wanted : facts.max_depth });
+    const limit = Number.isFinite(wanted) ? wanted : facts.max_depth;
+    if (limit !== changes.max_depth) change({ ...changes, max_depth: limit });
   }
 
   function changePhases() {
