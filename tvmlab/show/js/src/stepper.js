@@ -178,14 +178,18 @@ function render({ model, el }) {
     fillEdges();
   }
 
-  /** What a click on an arrow does, for the keyboard. */
+  /** What a click on an arrow does, for the keyboard; and the node at its other end comes into sight. */
   function fillEdges() {
     const own = shown.scene.arrows.filter(({ start, end }) => start >= 0 && end >= 0 && (start === chosen || end === chosen));
     const pairs = new Map(own.map(({ start, end }) => [`${start}-${end}`, [start, end]]));
     edges.hidden = !pairs.size;
     edges.replaceChildren(
       ...[...pairs.values()].slice(0, MOST_EDGES).map(([start, end]) => {
-        const made = button("", () => why(start, end));
+        const other = start === chosen ? end : start;
+        const made = button("", () => {
+          why(start, end);
+          graph.reveal(other);
+        });
         made.append("why ", element("bdi", {}, nameOf(start)), " → ", element("bdi", {}, nameOf(end)), "?");
         return made;
       }),
