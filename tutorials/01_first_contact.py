@@ -364,13 +364,13 @@ def prediction():
 # Now look. Three builds of the composition against each other; a dot is one repeat:
 
 # %%
-# %tvm_time five_calls --threads 1 --budget 3 -v composition
+# %tvm_time five_calls --threads 1 --budget 1.5 -v composition
 
 # %% [markdown]
 # And the composition, fused and scheduled, against the operator's own kernel and NumPy:
 
 # %%
-timing = tl.bench("lab.leaky_clamp", composed=composed, threads=1, budget=3)
+timing = tl.bench("lab.leaky_clamp", composed=composed, threads=1, budget=1.5)
 timing
 
 # %%

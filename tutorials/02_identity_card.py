@@ -30,7 +30,7 @@ import tvmlab as tl
 
 # %% [markdown]
 # ## 1. By hand: what three macros did
-# <!-- articles: A23 A24 A25 A28 A29 A30 A31 A33 A34 A57 A72 A81 -->
+# <!-- articles: A23 A24 A25 A26 A28 A29 A30 A31 A33 A34 A57 A72 A81 -->
 #
 # In Relay an operator was C++, and three macros made it. Here they are with what stands in their place:
 #
@@ -112,6 +112,48 @@ print(tvm.get_global_func("topi.byhand.twice", allow_missing=True))
 tl.run(tl.load(lowered), np.ones((2, 3), "float32"))
 
 # %% [markdown]
+# ### One of the three is missing
+#
+# The old rule says: all three macros are needed, and what is missing shows at different stages. **Predict** the stage
+# for each of these hooks.
+
+# %%
+HOOKS = {
+    "FInferType": lambda call, bb: call.args[0].ty,
+    "FPurity": True,
+    "FLegalize": lower_twice,
+}
+
+
+def stages_of(call):
+    yield "the type is inferred", lambda: relax.BlockBuilder().normalize(call)
+    yield "the graph is checked", lambda: relax.analysis.well_formed(graph_of(call))
+    yield "operators are lowered", lambda: relax.transform.LegalizeOps()(graph_of(call))
+    yield "code is generated", lambda: tvm.compile(graph_of(call), target="llvm")
+
+
+def first_failure(call):
+    for stage, work in stages_of(call):
+        try:
+            work()
+        except Exception as error:
+            return f"{stage}: {str(error).strip().splitlines()[0][:90]}"
+    return "nothing fails"
+
+
+for missing in HOOKS:
+    tvm.ir._ffi_api.RegisterOp(f"byhand.without_{missing}", "")
+    lacking = Op.get(f"byhand.without_{missing}")
+    lacking.set_attr("TScriptPrinterName", lacking.name)  # how it is printed in messages
+    for hook, value in HOOKS.items():
+        if hook != missing:
+            lacking.set_attr(hook, value)
+    print(f"without {missing:11} {first_failure(relax.Call(lacking, [x]))}")
+
+# %% [markdown]
+# Three stages, three messages, and not one names your cell. Without `FLegalize` the operator simply survives
+# `LegalizeOps`, and only the code generator stops.
+#
 # ## 2. A name that nobody else has
 # <!-- articles: A21 A22 A46 -->
 #
@@ -161,7 +203,7 @@ def compute(x):
 
 # %% [markdown]
 # Look at the card above. "Set" is what the cell says, "derived" what tvmlab found out, "missing" what can be added. The
-# last column translates. Now ask it the question that TVM did not mind:
+# grey line under each has the old words for it. Now ask it the question that TVM did not mind:
 
 # %% tags=["raises-exception"]
 tl.ops.lab.twice(x, x, x)
