@@ -27,6 +27,7 @@ __all__ = [
     "fuse",
     "graph",
     "load",
+    "loads",
     "onnx",
     "op",
     "ops",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         GroupComparison,
         Hints,
         LevelsDiff,
+        Loads,
         NotebookCheck,
         Partition,
         PartitionDiff,
@@ -66,6 +67,7 @@ __all__ = [
     "hint",
     "lab",
     "load",
+    "loads",
     "op",
     "progress",
     "reads",
@@ -626,6 +628,35 @@ def bench(model: Any, **options: Any) -> Timing:
 
 
 @_shows("advising on {}")
+def loads(op: str | Op, *arrays: Any, **attributes: Any) -> Loads:
+    """Count what the kernels of an operator load from memory, at every iteration of their loops as they are written.
+
+    Parameters
+    ----------
+    op : Op or the name of a live operator
+    *arrays : array_like
+        Only their shapes and dtypes matter.
+    **attributes
+        Other than the defaults.
+
+    Returns
+    -------
+    Loads
+
+    Raises
+    ------
+    CallError
+        It does not take such arrays, or the loads cannot be counted.
+    """
+    import numpy as np
+
+    from tvmlab import ops
+    from tvmlab.measure.loads import loads_of
+
+    found = ops.find(op) if isinstance(op, str) else op
+    return loads_of(found, [np.asarray(array) for array in arrays], attributes)
+
+
 def advise(op: str | Op, **options: Any) -> Advice:
     """Compose or add: do TVM's own operators do what an operator does, and as fast; see `tvmlab.measure.advise`.
 

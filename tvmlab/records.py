@@ -1261,6 +1261,120 @@ class KindMismatch(Mismatch):
     code: str = ""
 
 
+@dataclass(frozen=True)
+class ShownMismatch(Mismatch):
+    """An answer that goes wrong as a whole, and a record whose picture shows how."""
+
+    record: Any = None
+
+
+@dataclass(frozen=True)
+class BufferLoads:
+    """How often a kernel loads an element of one buffer.
+
+    Parameters
+    ----------
+    buffer : str
+    role : str
+        ``input``; ``between``, for one of the kernel's own; or ``result``, of which a sum loads its running total.
+    loads : int
+    elements : int
+        Of the buffer.
+    """
+
+    buffer: str
+    role: str
+    loads: int
+    elements: int
+
+
+@dataclass(frozen=True, repr=False)
+class Loads(Record):
+    """What the kernels of an operator load from memory, on their loops as they are written, before any schedule.
+
+    Parameters
+    ----------
+    op : str
+    buffers : tuple of BufferLoads
+        Those that are loaded from, in the order of the first load.
+    elements : int
+        Of the result.
+    """
+
+    op: str
+    buffers: tuple[BufferLoads, ...]
+    elements: int
+
+    @property
+    def total(self) -> int:
+        """All loads."""
+        return sum(each.loads for each in self.buffers)
+
+    @property
+    def per_element(self) -> float:
+        """Loads for each element of the result; NaN if it has none."""
+        return self.total / self.elements if self.elements else math.nan
+
+    @property
+    def headline(self) -> str:
+        return f"{self.op}: {self.total:,} loads for {self.elements:,} elements, {self.per_element:.3g} each"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "total": self.total}
+
+
+@dataclass(frozen=True)
+class MutantResult:
+    """One slip on purpose, and which calls of a test notice it.
+
+    Parameters
+    ----------
+    mutant : str
+    slip : str
+        What was changed, in words.
+    killed_by : tuple of int
+        Places of the calls at which it gives something else.
+    """
+
+    mutant: str
+    slip: str
+    killed_by: tuple[int, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class MutationScore(Record):
+    """How many slips the inputs of a test would notice.
+
+    Parameters
+    ----------
+    op : str
+        What is tested.
+    calls : tuple of str
+        The calls, in words.
+    results : tuple of MutantResult
+        Those too that no input can tell from what is tested: which these are, somebody has to prove.
+    """
+
+    op: str
+    calls: tuple[str, ...]
+    results: tuple[MutantResult, ...]
+
+    @property
+    def killed(self) -> tuple[MutantResult, ...]:
+        """Mutants that are noticed."""
+        return tuple(result for result in self.results if result.killed_by)
+
+    @property
+    def alive(self) -> tuple[MutantResult, ...]:
+        """Mutants that are not."""
+        return tuple(result for result in self.results if not result.killed_by)
+
+    @property
+    def headline(self) -> str:
+        calls = "1 call kills" if len(self.calls) == 1 else f"{len(self.calls)} calls kill"
+        return f"{self.op}: {calls} {len(self.killed)} of {len(self.results)} mutants"
+
+
 @dataclass(frozen=True, repr=False)
 class Exercise(Record):
     """Something to be solved in one cell.

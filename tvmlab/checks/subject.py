@@ -313,17 +313,7 @@ def outputs_of(result: Any) -> tuple[Array, ...]:
 
 def legalized(op: Op, types: Sequence[TensorType], attributes: Mapping[str, Any]) -> tvm.IRModule:
     """A module whose main calls the operator once, lowered by TVM."""
-
-    def build() -> tvm.IRModule:
-        inputs = lowering.parameters(op.spec, types)
-        builder = relax.BlockBuilder()
-        with builder.function("main", inputs):
-            with builder.dataflow():
-                result = builder.emit_output(builder.emit(op.bind(*inputs, **attributes)))
-            builder.emit_func_output(result)
-        return relax.transform.LegalizeOps()(builder.get())
-
-    return within_tvm(op.spec, build, types)
+    return within_tvm(op.spec, lambda: op.legalized(types, attributes), types)
 
 
 def legalized_module(module: tvm.IRModule, spec: OpSpec) -> tvm.IRModule:

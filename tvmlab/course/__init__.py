@@ -13,6 +13,7 @@ from tvmlab.course import cells, standing
 from tvmlab.course.cells import hidden_points, points, require, require_hidden
 from tvmlab.course.judging import judge
 from tvmlab.course.library import add, all_exercises, find
+from tvmlab.course.mutants import mutation_score
 from tvmlab.errors import TvmlabError
 from tvmlab.records import CourseProgress, Exercise, Hints, Mismatch, Property, Verdict
 
@@ -27,6 +28,7 @@ __all__ = [
     "hidden_points",
     "hint",
     "judge",
+    "mutation_score",
     "points",
     "progress",
     "require",

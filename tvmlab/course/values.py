@@ -76,8 +76,15 @@ def compare(got: Any, expected: Any, case: Case, names: tuple[str, ...]) -> Mism
     there = [f"{n} is {t[index]:.6g}" for n, t in zip(names, case.tensors, strict=False) if t.shape == got.shape]
     place = f", where {' and '.join(there)}" if there else ""
     element = f"element {list(index)}" if index else "the result"
-    what = f"{element} is {got[index]:.6g} and should be {expected[index]:.6g}{place}"
+    mine, right = _apart(got[index], expected[index])
+    what = f"{element} is {mine} and should be {right}{place}"
     return ElementMismatch(what, case=inputs, index=index, got=got, expected=expected, wrong=wrong)
+
+
+def _apart(got: Any, expected: Any) -> tuple[str, str]:
+    """Two numbers, with as many digits as it takes to tell them apart."""
+    digits = next((n for n in (6, 9, 12) if f"{got:.{n}g}" != f"{expected:.{n}g}"), 17)
+    return f"{got:.{digits}g}", f"{expected:.{digits}g}"
 
 
 def _wrong(got: Any, expected: Any) -> Any:

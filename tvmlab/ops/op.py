@@ -6,7 +6,7 @@ import os
 import threading
 import traceback
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -173,6 +173,24 @@ class Op(Record):
 
         return onnx_function(self, attributes, domain, name, opset)
 
+    def legalized(self, types: Sequence[relax.TensorType], attributes: Mapping[str, Any]) -> tvm.IRModule:
+        """A module whose main calls the operator once, lowered by TVM for the current target; TVM's errors as they are.
+
+        Parameters
+        ----------
+        types : sequence of TensorType
+            Of the inputs.
+        attributes : mapping
+            Other than the defaults.
+        """
+        inputs = lowering.parameters(self.spec, types)
+        builder = relax.BlockBuilder()
+        with builder.function("main", inputs):
+            with builder.dataflow():
+                result = builder.emit_output(builder.emit(self.bind(*inputs, **attributes)))
+            builder.emit_func_output(result)
+        return relax.transform.LegalizeOps()(builder.get())
+
     def card(self) -> OpCard:
         """The operator's card: what is set and what is missing, and the TIR that it lowers to."""
         from tvmlab.ops.card import card_of
@@ -210,7 +228,7 @@ class Op(Record):
         types = [_type_of(a, self.spec) for a in arrays]
         with quiet():
             try:
-                module = self._legalized(types, attributes)
+                module = self.legalized(types, attributes)
             except Exception as error:  # noqa: BLE001  TVM raises whatever it likes
                 failure = original(error) if isinstance(error, TvmlabError) else self._not_legalized(error, types)
                 # The frames hold a block builder, which complains on stderr when it dies unfinished: let it die here.
@@ -226,15 +244,6 @@ class Op(Record):
         failure = lowering.user_error(spec, spec.compute, error, ComputeError, types)
         failure.__cause__ = error
         return failure
-
-    def _legalized(self, types: list[relax.TensorType], attributes: dict[str, Any]) -> tvm.IRModule:
-        inputs = lowering.parameters(self.spec, types)
-        builder = relax.BlockBuilder()
-        with builder.function("main", inputs):
-            with builder.dataflow():
-                result = builder.emit_output(builder.emit(self.bind(*inputs, **attributes)))
-            builder.emit_func_output(result)
-        return relax.transform.LegalizeOps()(builder.get())
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from tvmlab.records import EdgeMismatch, ElementMismatch, GroupMismatch, KindMismatch, Mismatch, ParentMismatch
+from tvmlab.records import (
+    EdgeMismatch,
+    ElementMismatch,
+    GroupMismatch,
+    KindMismatch,
+    Mismatch,
+    ParentMismatch,
+    ShownMismatch,
+)
 from tvmlab.show import graphs, node_words, palette, scene_svg
 from tvmlab.show.code import block
 from tvmlab.show.html import Html, escape, image, join, mono, muted, scroll, sentence
@@ -36,6 +44,8 @@ def drawn(mismatch: Mismatch) -> Html:
         parts += [_edges(mismatch), block(mismatch.code, "text")]
     elif isinstance(mismatch, KindMismatch):
         parts.append(block(mismatch.code))
+    elif isinstance(mismatch, ShownMismatch):
+        parts.append(Html(mismatch.record._repr_mimebundle_()["text/html"]))
     if mismatch.mend:
         parts.append(sentence(mismatch.mend))
     return join(parts)
@@ -47,7 +57,9 @@ def plain(mismatch: Mismatch) -> list[str]:
     where = [f"at {mismatch.where}"] if mismatch.where else []
     groups = _told(mismatch) if isinstance(mismatch, GroupMismatch) else []
     code = mismatch.code.splitlines() if isinstance(mismatch, EdgeMismatch | KindMismatch) else []
-    return [mismatch.what, *where, *case, *groups, *code, *([mismatch.mend] if mismatch.mend else [])]
+    shown = [mismatch.record._repr_mimebundle_()["text/plain"]] if isinstance(mismatch, ShownMismatch) else []
+    mend = [mismatch.mend] if mismatch.mend else []
+    return [mismatch.what, *where, *case, *groups, *code, *shown, *mend]
 
 
 def _told(mismatch: GroupMismatch) -> list[str]:
