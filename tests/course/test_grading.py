@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from tvmlab import ongoing
 from tvmlab.course import library
 from tvmlab.course.grading import grade
 from tvmlab.course.grading.lanes import Lane, Setup
@@ -103,7 +104,7 @@ def test_nobody_is_left_behind(graded):
 def test_the_results_are_data_a_table_and_pages(graded):
     data = json.loads((graded.out / "grades.json").read_text(encoding="utf-8"))
     assert marks_from(data["students"][0]) == graded.marks.students[0]
-    rows = list(csv.DictReader((graded.out / "grades.csv").open(encoding="utf-8")))
+    rows = list(csv.DictReader((graded.out / "grades.csv").read_text(encoding="utf-8").splitlines()))
     assert {row["student_id"]: float(row["score"]) for row in rows} == {
         each.student: each.points for each in graded.marks.students
     }
@@ -115,7 +116,9 @@ def test_the_results_are_data_a_table_and_pages(graded):
 def test_a_students_page_gives_reasons_and_no_secret_inputs(graded):
     page = (graded.out / "students" / "no-leak.html").read_text(encoding="utf-8")
     assert "element [0, 0] is -1 and should be -1.02, where x is -3" in page  # the notebook's own input
-    assert page.count("it fails for inputs that are kept secret") == 1  # the first that is wrong is drawn
+    assert "it works in float16" in page
+    half = (graded.out / "students" / "swallows-nan.html").read_text(encoding="utf-8")
+    assert "should be nan, where x is nan" in half
     reason = next(each for each in graded.marks.students if each.student == "slope-written-in").exercises[1].finding
     assert reason not in (graded.out / "students" / "slope-written-in.html").read_text(encoding="utf-8")
     for file in graded.out.rglob("*.*"):
@@ -187,14 +190,8 @@ def own(tmp_path, monkeypatch):
     )
 
     def run(**options):
-        return grade(
-            tmp_path / "submitted",
-            teacher=teacher,
-            secret_file=tmp_path / "secret",
-            out=tmp_path / "out",
-            sandbox=False,
-            **options,
-        )
+        given = {"teacher": teacher, "secret_file": tmp_path / "secret", "out": tmp_path / "out", "sandbox": False}
+        return grade(tmp_path / "submitted", **{**given, **options})
 
     return SimpleNamespace(folder=tmp_path, teacher=teacher, run=run)
 
@@ -202,7 +199,8 @@ def own(tmp_path, monkeypatch):
 def test_a_teachers_own_exercise_is_graded_in_nbgraders_folders(own):
     marks = own.run()
     assert [(each.student, each.points, each.of) for each in marks.students] == [("ada", 2, 2)]
-    assert next(csv.DictReader((own.folder / "out" / "grades.csv").open()))["assignment"] == "20_own"
+    lines = (own.folder / "out" / "grades.csv").read_text(encoding="utf-8").splitlines()
+    assert next(csv.DictReader(lines))["assignment"] == "20_own"
 
 
 def test_a_property_that_fails_itself_is_the_teachers_trouble(own):
@@ -266,15 +264,15 @@ def test_grading_is_for_linux(own, monkeypatch):
         own.run()
 
 
-def test_a_cluster_gives_the_same_marks_and_a_worker_that_dies_loses_nothing(own, monkeypatch):
+def test_a_cluster_gives_the_same_marks_and_a_worker_that_dies_loses_nothing(own):
     from distributed import LocalCluster
 
-    monkeypatch.setenv("DASK_DISTRIBUTED__ADMIN__LOG_FORMAT", "")
     for at in range(20):
         folder = own.folder / "submitted" / f"student{at:02}" / "20_own"
         folder.mkdir(parents=True)
-        text = f"import time\n%%tvm_exercise 20a\ndef f(n):\n    return n + {at % 2}\n".split("\n", 1)[1]
-        (folder / "20_own.ipynb").write_text(thirty.notebook(text))
+        (folder / "20_own.ipynb").write_text(
+            thirty.notebook(f"%%tvm_exercise 20a\ndef f(n):\n    return n + {at % 2}\n")
+        )
     expected = {each.student: each.points for each in own.run(out=own.folder / "here").students}
     with LocalCluster(
         n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
@@ -286,8 +284,6 @@ def test_a_cluster_gives_the_same_marks_and_a_worker_that_dies_loses_nothing(own
                 worker = next(iter(cluster.workers.values()))
                 killed.append(worker.process.pid)
                 os.kill(worker.process.pid, 9)
-
-        from tvmlab import ongoing
 
         with ongoing.heard(kill_one):
             marks = own.run(cluster=cluster.scheduler_address)

@@ -24,6 +24,7 @@ class Answer:
     def __init__(self) -> None:
         self._made: Any = None
         self._source: Any = None
+        self._probes: dict[str, Any] = {}
 
     def reply(self, message: _Message) -> _Message:
         """Do what a message asks for; what failed is told."""
@@ -31,7 +32,9 @@ class Answer:
             if "make" in message:
                 return self._make(**message["make"])
             if "probe" in message:
-                return {"value": unpack(message["probe"])(self._made, *message["given"])}
+                if "code" in message:
+                    self._probes[message["probe"]] = unpack(message["code"])
+                return {"value": self._probes[message["probe"]](self._made, *message["given"])}
             return {"value": self._made(*message["given"], **message["named"])}
         except NotImplementedError as error:
             return {"unwritten": str(self._place(error) or "the answer")}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import functools
 import importlib
 import marshal
 import sys
@@ -21,6 +22,7 @@ __all__ = ["pack", "unpack"]
 _COURSE = "tvmlab.course"
 
 
+@functools.cache
 def pack(probe: Callable[..., Any]) -> dict[str, Any]:
     """A function and what it mentions, as plain data for a Python of the same version.
 

@@ -184,6 +184,7 @@ def _run(number: int, limits: Limits, connection: int, folder: str) -> None:
         except OSError as error:
             send(judge, {"broken": str(error)})
             return
+        gc.set_threshold(100_000, 50, 100)  # what was there before the fork is frozen, and costs nothing
         gc.enable()
         answering.answer(judge)
 

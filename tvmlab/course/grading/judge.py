@@ -85,24 +85,29 @@ class Judge:
         return _told(exercise, blank, len(hidden), "it is not written"), _html(blank)
 
     def _shown(self, exercise: Exercise, verdict: Verdict, hidden: Sequence[Property], answer: RemoteAnswer) -> str:
-        """What the student sees: reasons for the inputs of the notebook, and none that tell of secret ones."""
+        """What the student sees: the first reason, for the notebook's inputs, and none that tells of secret ones."""
         public = {each.name: each for each in exercise.properties}
         secret = {each.name for each in hidden}
+        shown: list[PropertyResult] = []
+        for result in verdict.results:
+            first = not any(each.state == "fails" for each in shown)
+            if result.state != "fails" or _is_loss(result) or result.name not in {*public, *secret}:
+                shown.append(result)
+            elif result.name in secret:
+                shown.append(dataclasses.replace(result, mismatch=Mismatch(_UNSEEN)))
+            elif first:
+                shown.append(self._again(exercise, public[result.name], answer))
+            else:
+                shown.append(dataclasses.replace(result, mismatch=None))
+        return _html(dataclasses.replace(verdict, results=tuple(shown)))
 
-        def shown(result: PropertyResult) -> PropertyResult:
-            if result.state != "fails" or result.name not in {*public, *secret} or _is_loss(result):
-                return result
-            if result.name in secret:
-                return dataclasses.replace(result, mismatch=Mismatch(_UNSEEN))
-            try:
-                (again,) = check(exercise.id, [public[result.name]], answer, b"", place_apart)
-            except (AnswerLost, NotImplementedError):
-                again = result
-            if again.state == "fails":
-                return again
-            return dataclasses.replace(result, mismatch=Mismatch(_OTHER_INPUTS))
-
-        return _html(dataclasses.replace(verdict, results=tuple(map(shown, verdict.results))))
+    def _again(self, exercise: Exercise, failed: Property, answer: RemoteAnswer) -> PropertyResult:
+        """A property that failed, with the notebook's inputs."""
+        try:
+            (again,) = check(exercise.id, [failed], answer, b"", place_apart)
+        except (AnswerLost, NotImplementedError):
+            return PropertyResult(failed.name, "fails")
+        return again if again.state == "fails" else PropertyResult(failed.name, "fails", Mismatch(_OTHER_INPUTS))
 
     def close(self) -> None:
         """End the sandbox."""
