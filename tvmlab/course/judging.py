@@ -15,7 +15,10 @@ from tvmlab.records import Exercise, Mismatch, Property, PropertyResult, Verdict
 from tvmlab.sandbox.answers import Cache, Refused, answer_of, unwritten
 from tvmlab.sandbox.remote import AnswerLost, RemoteAnswer, Unmade
 
-__all__ = ["check", "generator", "judge", "judge_apart", "place_apart"]
+__all__ = ["LOST", "check", "generator", "judge", "judge_apart", "place_apart"]
+
+LOST = "the answer cannot be judged"
+"""How a finding begins where an answer ended its process, or went over a limit."""
 
 PlaceOf = Callable[[BaseException], Any]
 
@@ -153,7 +156,7 @@ def place_apart(error: BaseException) -> Any:
 
 
 def _of_lost(lost: AnswerLost) -> Mismatch:
-    return Mismatch(f"the answer cannot be judged: {lost}", mend="run it in a notebook with %config Tvmlab.safe = True")
+    return Mismatch(f"{LOST}: {lost}", mend="run it in a notebook with %config Tvmlab.safe = True")
 
 
 def _refused(exercise: Exercise, properties: Sequence[Property], mismatch: Mismatch, kind: str = "refused") -> Verdict:

@@ -117,7 +117,7 @@ class RemoteAnswer:
     def look(self, probe: Callable[..., Any], given: Sequence[Any]) -> Any:
         """What a probe finds; see `beside`."""
         name = f"{probe.__module__}.{probe.__qualname__}"
-        message = {"probe": name, "given": list(given)}
+        message: dict[str, Any] = {"probe": name, "given": list(given)}
         if self._sent.get(name) is not probe:
             self._sent[name] = probe
             message["code"] = pack(probe)

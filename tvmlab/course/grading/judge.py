@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tvmlab.course import library
 from tvmlab.course.grading.teachers import read_secret, read_teacher
-from tvmlab.course.judging import check, judge_apart, place_apart
+from tvmlab.course.judging import LOST, check, judge_apart, place_apart
 from tvmlab.course.lessons import exercise_in
 from tvmlab.errors import TvmlabError
 from tvmlab.records import Exercise, ExerciseMark, Mismatch, Property, PropertyResult, StudentMarks, Verdict
@@ -46,6 +47,7 @@ class Judge:
     ) -> None:
         self._teacher = read_teacher(Path(teacher))
         self._secret = read_secret(Path(secret_file))
+        self._marked: dict[bytes, tuple[ExerciseMark, str]] = {}
         paths = [Path(each) for each in (teacher, secret_file, *hidden)]
         self._sandbox = Sandbox(caged=caged, limits=Limits(*limits), hidden=paths)
 
@@ -57,9 +59,19 @@ class Judge:
 
     def mark(self, student: str, cells: dict[str, list[str]], exercises: Sequence[str]) -> dict[str, Any]:
         """The marks of one submission, and the page for the student."""
-        marked = [self._mark(library.find(each), list(_cells_of(each, cells))) for each in exercises]
+        marked = [self._mark_once(library.find(each), list(_cells_of(each, cells))) for each in exercises]
         marks = StudentMarks(student, tuple(mark for mark, _ in marked))
         return {"marks": marks.to_dict(), "pages": [page for _, page in marked]}
+
+    def _mark_once(self, exercise: Exercise, answers: Sequence[tuple[str, str, list[str]]]) -> tuple[ExerciseMark, str]:
+        """The same for the same cells after the same ones: starters that nobody touched, above all."""
+        key = hashlib.sha256(json.dumps([exercise.id, answers]).encode()).digest()
+        if key not in self._marked:
+            marked = self._mark(exercise, answers)
+            if marked[0].trouble or marked[0].finding.startswith(LOST):  # may be otherwise the next time
+                return marked
+            self._marked[key] = marked
+        return self._marked[key]
 
     def _mark(self, exercise: Exercise, answers: Sequence[tuple[str, str, list[str]]]) -> tuple[ExerciseMark, str]:
         hidden = self._teacher.hidden.get(exercise.id, ())
@@ -141,7 +153,7 @@ def _in_words(result: PropertyResult) -> PropertyResult:
 
 
 def _is_loss(result: PropertyResult) -> bool:
-    return result.mismatch is not None and result.mismatch.what.startswith("the answer cannot be judged")
+    return result.mismatch is not None and result.mismatch.what.startswith(LOST)
 
 
 def _sentences(mismatch: Mismatch) -> list[str]:
