@@ -57,7 +57,7 @@ class Spread:
         from distributed import as_completed
 
         tasks = {self._client.submit(_judge, self._setup, each, pure=False, retries=2): each for each in submissions}
-        for task in as_completed(tasks):
+        for task in as_completed(tasks, loop=self._client.loop):
             try:
                 result: Result = task.result()
             except TvmlabError:
