@@ -288,6 +288,10 @@ def load(
         if weights is not None:
             raise LoadError("a compiled model has its weights", str(source), "leave weights out")
         return pipeline.open_saved(source, name=name, trust=trust)
+    if isinstance(source, str | os.PathLike) and pipeline.is_part_of_saved(source):
+        raise LoadError(
+            "this is a part of a compiled model", str(source), f"load its folder: {str(Path(source).parent)!r}"
+        )
     return _read(source, name=name, weights=weights, seed=seed)
 
 
@@ -423,10 +427,11 @@ def _as_model(source: Any) -> Model:
     from tvmlab import pipeline
 
     if isinstance(source, pipeline.CompiledModel) or pipeline.is_saved(source):
-        name = source.name if isinstance(source, pipeline.CompiledModel) else source
+        loaded = isinstance(source, pipeline.CompiledModel)
+        name, run = (source.name, "tl.run(model, …)") if loaded else (source, "tl.load(path, trust=True).run(…)")
         raise CallError(
             f"{name} is machine code, of which nothing is known but how to run it",
-            mend="take the model that it was made of: tl.load(…) of the ONNX file",
+            mend=f"{run} runs it; for the rest take the model that it was made of",
         )
     return source if isinstance(source, pipeline.Model) else _read(source)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tvmlab.fusion.foreign import Registration, registrations
 from tvmlab.measure.reference_ops import reference_ops
-from tvmlab.pipeline.foreign import register, unregister
 from tvmlab.pipeline.loading import skeleton_of as skeleton
+from tvmlab.pipeline.registering import register, unregister
 
 __all__ = ["Registration", "reference_ops", "register", "registrations", "skeleton", "unregister"]

@@ -171,5 +171,10 @@ def test_nothing_is_overwritten_unless_that_is_asked_for(tmp_path):
     for name, what in (("my-op.py", "no name of a module"), ("op.txt", "no name of a module"), ("class.py", "no name")):
         with pytest.raises(CallError, match=what):
             op.export(tmp_path / name)
+    for name in ("numpy.py", "math.py"):
+        with pytest.raises(CallError, match="would hide the module"):
+            op.export(tmp_path / name)
+    with pytest.raises(CallError, match="is no path"):
+        op.export(None)
     with pytest.raises(CallError, match="there is no folder"):
         op.export(tmp_path / "no" / "own.py")

@@ -334,6 +334,15 @@ def test_too_many_outputs_and_bytes_that_are_no_text():
         tl.load(raw)
 
 
+@pytest.mark.parametrize("said", ["float[3]", "float[1, 2]", "int32[2]"])
+def test_a_result_that_the_model_says_is_another(said):
+    tl.onnx.register("d", "Op", Clamp)
+    proto = parse(f"g (float[2] x) => ({said} y) {{ y = d.Op(x) }}", '"" : 17, "d" : 1')
+    with pytest.raises(LoadError, match=r"foreign\.clamp gives float32\[2\], the model says that y is") as caught:
+        tl.load(proto)
+    assert caught.value.where == "node 'y' (d::Op)"
+
+
 def test_attributes_under_other_names():
     proto = parse(
         "g (float[2] x) => (float[2] y) { y = my.domain.Op <alpha: int = 0, note: tensor = float[1] {1.0}> (x) }"

@@ -262,6 +262,11 @@ def test_constants_that_are_numbers_and_lists():
     assert (z.dtype, y.dtype) == ("i8", "f4")
 
 
+def test_an_operator_is_no_model(clamp):
+    with pytest.raises(LoadError, match="is an operator, and no model"):
+        pipeline.load(clamp)
+
+
 def test_a_name_that_is_no_text(small):
     data = small.SerializeToString()
     with pytest.raises(LoadError, match="no text in UTF-8"):

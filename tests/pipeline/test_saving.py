@@ -187,6 +187,26 @@ def test_changed_cut_off_and_missing_files(copy, saved):
     assert tl.load(copy, trust=True).name == "small"
 
 
+@pytest.mark.parametrize(
+    "key", ["files", "ops", "made_with", "arguments", "inputs", "processor", "parameters", "calls"]
+)
+def test_a_manifest_that_somebody_else_signed(copy, key):
+    for value in (None, 7, {"a": 1}, [{}]):
+        rewritten(copy, set_in(key, value))
+        with pytest.raises(LoadError):
+            tl.load(copy, trust=True)
+    rewritten(copy, lambda manifest: manifest.pop(key))
+    with pytest.raises(LoadError, match="is not what was saved"):
+        tl.load(copy, trust=True)
+
+
+def test_a_part_of_the_folder_is_no_model(saved):
+    for name in ("manifest.json", "parameters.npz"):
+        with pytest.raises(LoadError, match="a part of a compiled model") as caught:
+            tl.load(saved / name, trust=True)
+        assert str(saved) in caught.value.mend
+
+
 def test_nothing_is_overwritten_or_left_behind(model, copy, tmp_path, monkeypatch):
     with pytest.raises(CallError, match="a model was saved there"):
         tl.save(model, copy)
@@ -196,6 +216,9 @@ def test_nothing_is_overwritten_or_left_behind(model, copy, tmp_path, monkeypatc
     for path, what in (("mine", "holds other things"), ("file", "a file of that name"), ("no/where", "no folder")):
         with pytest.raises(CallError, match=what):
             tl.save(model, tmp_path / path, overwrite=True)
+    for path in (None, "", "."):
+        with pytest.raises(CallError, match="is no "):
+            tl.save(model, path)
     before = sorted(path.name for path in tmp_path.iterdir())
     monkeypatch.setattr("tvmlab.runtime.library._LINKERS", ("no-such-compiler",))
     with pytest.raises(BackendError, match="takes a C\\+\\+ compiler"):

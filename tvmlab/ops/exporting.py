@@ -14,6 +14,7 @@ import keyword
 import os
 import re
 import symtable
+import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["NotWritable", "export", "module_text"]
 
 _MOST_ELEMENTS = 1000
+_HIDDEN = ("ml_dtypes", "numpy", "onnx", "pytest", "tvm", "tvm_ffi", "tvmlab")
 _SENTENCE = "Importing this module makes the operator live."
 
 
@@ -344,7 +346,15 @@ def _literal(value: Any) -> str | None:
 
 def export(op: Op, path: str | os.PathLike[str], *, overwrite: bool = False) -> Written:
     """See `Op.export`."""
+    if not isinstance(path, str | os.PathLike):
+        raise CallError(f"{path!r} is no path of a file", mend=f'op.export("{op.spec.kernel_name}.py")')
     file = Path(path)
+    if file.stem in sys.stdlib_module_names or file.stem in _HIDDEN:
+        raise CallError(
+            f"a module {file.name} would hide the module {file.stem}",
+            str(file),
+            f'name it otherwise: op.export("{op.spec.kernel_name}.py")',
+        )
     if file.suffix != ".py" or not file.stem.isidentifier() or keyword.iskeyword(file.stem):
         raise CallError(
             f"{file.name!r} is no name of a module that can be imported",

@@ -6,7 +6,7 @@ from tvmlab.pipeline.graphs import graph
 from tvmlab.pipeline.live import DOMAIN, LiveCall
 from tvmlab.pipeline.loading import load, skeleton_of
 from tvmlab.pipeline.model import Model
-from tvmlab.pipeline.saving import CompiledModel, is_saved, open_saved, save
+from tvmlab.pipeline.saving import CompiledModel, is_part_of_saved, is_saved, open_saved, save
 from tvmlab.pipeline.tracing import STAGES, Stage, Trace, compare_levels, fuse, trace
 from tvmlab.pipeline.unmatched import why_no_match
 
@@ -21,6 +21,7 @@ __all__ = [
     "compare_levels",
     "fuse",
     "graph",
+    "is_part_of_saved",
     "is_saved",
     "load",
     "open_saved",

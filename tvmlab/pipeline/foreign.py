@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from tvmlab import ops
-from tvmlab.errors import CallError, LoadError, TvmlabError
-from tvmlab.fusion.foreign import Registration, chosen, enter, registrations, remove, versions_of
-from tvmlab.fusion.kinds import STANDARD
+from tvmlab.errors import LoadError, TvmlabError
+from tvmlab.fusion.foreign import Registration, chosen
 from tvmlab.fusion.onnx_file import inner_graphs
-from tvmlab.fusion.onnx_graph import OnnxGraph, fresh_names, label, subgraphs
+from tvmlab.fusion.onnx_graph import OnnxGraph, fresh_names, label
 from tvmlab.ops import lowering
-from tvmlab.ops.naming import did_you_mean
 from tvmlab.pipeline.foreign_attributes import given_attributes
 from tvmlab.pipeline.live import DOMAIN, VERSION, LiveCall, call_of, live_call, node_of
 from tvmlab.records import TensorInfo
@@ -38,183 +36,11 @@ __all__ = [
     "PendingCall",
     "completed",
     "pending_call",
-    "register",
     "settled",
-    "unregister",
     "with_live_nodes",
-    "without_functions",
 ]
 
 Array = NDArray[Any]
-
-
-def register(
-    domain: str,
-    op_type: str,
-    op: Op | str,
-    *,
-    since: int = 1,
-    attributes: Mapping[str, str | None] | None = None,
-    absent: Mapping[str, Any] | None = None,
-) -> Registration:
-    """Let a live operator stand for an ONNX operator in every model that is loaded from now on.
-
-    It counts at once.  In a ``with`` it counts until the end of the block.
-
-    Parameters
-    ----------
-    domain : str
-        The nodes' domain, such as ``"my.domain"``; an operator of the same type in another one is another operator.
-    op_type : str
-        The nodes' type, such as ``"LeakyClamp"``.
-    op : str or Op
-        The live operator; the version that is live when a model is loaded.
-    since : int
-        From which version of the domain on: of several registrations the newest that a model's version allows counts.
-    attributes : mapping of str to str or None
-        The operator's names of attributes that the nodes call otherwise: ``{"alpha": "slope"}``.  None leaves one
-        out.  All others are mapped by their own names.
-    absent : mapping of str to number, ndarray or callable
-        By the name of a tensor of the operator: what stands for it where a node leaves it out.  A function is given,
-        by name, the `TensorInfo` of those tensors that it takes: ``{"bias": lambda w: np.zeros(w.shape[0])}``.  A
-        number gets the dtype of the first tensor.
-
-    Returns
-    -------
-    Registration
-
-    Raises
-    ------
-    CallError
-        A name, version or mapping is none, or names nothing of the operator.
-    NameRefused
-        No operator of that name is live.
-    """
-    domain = checked_domain(domain, op_type)
-    found = ops.find(op if isinstance(op, str) else _name_of(op))
-    if type(since) is not int or since < 1:
-        raise CallError(f"since={since!r} is no version of a domain", mend="versions are 1, 2, 3 …")
-    renamed = _mapping("attributes", attributes)
-    for name in renamed.values():
-        if name is not None and name not in found.spec.schema.names:
-            raise CallError(
-                f"attributes: {found.name} has no attribute {name!r}",
-                f"a registration of {domain}::{op_type}",
-                did_you_mean(str(name), found.spec.schema.names) or "it has none at all",
-            )
-    filled = _mapping("absent", absent)
-    for name in filled:
-        if name not in found.spec.tensors:
-            raise CallError(
-                f"absent: {found.name} has no tensor {name!r}",
-                f"a registration of {domain}::{op_type}",
-                did_you_mean(str(name), found.spec.tensors),
-            )
-    before = versions_of(domain, op_type).get(since)
-    made = Registration(domain, op_type, found.name, since, renamed, filled, before)
-    enter(made)
-    return made
-
-
-def unregister(domain: str, op_type: str, *, since: int | None = None) -> None:
-    """Let no live operator stand for an ONNX operator any more.
-
-    Parameters
-    ----------
-    since : int, optional
-        Only the registration from that version on; all by default.
-
-    Raises
-    ------
-    CallError
-        There is no such registration.
-    """
-    domain = checked_domain(domain, op_type)
-    known = versions_of(domain, op_type)
-    wanted = [each for version, each in known.items() if since in (None, version)]
-    if not wanted:
-        there = [_shown(each) for each in registrations()]
-        what = f"{domain}::{op_type}" + ("" if since is None else f" since version {since}")
-        raise CallError(f"{what} is not registered", mend=did_you_mean(what, there) or "nothing is registered")
-    for each in wanted:
-        remove(each)
-
-
-def _shown(registration: Registration) -> str:
-    return f"{registration.domain}::{registration.op_type}"
-
-
-def checked_domain(domain: object, op_type: object) -> str:
-    """The domain as it is looked up: both names of the standard one are ``""``."""
-    example = 'register("my.domain", "LeakyClamp", "lab.leaky_clamp")'
-    if not isinstance(domain, str) or not isinstance(op_type, str) or not op_type:
-        raise CallError(f"{domain!r}, {op_type!r} name no ONNX operator", mend=example)
-    if "::" in op_type or "::" in domain:
-        raise CallError(f"{domain!r}, {op_type!r}: domain and type are two arguments", mend=example)
-    if domain == DOMAIN:
-        raise CallError(
-            f"the domain {DOMAIN!r} is tvmlab's own: its nodes name their live operators themselves", mend=example
-        )
-    return "" if domain in STANDARD else domain
-
-
-def _name_of(op: object) -> str:
-    name = getattr(op, "name", None)
-    if not isinstance(op, ops.Op) or name is None:
-        raise CallError(
-            f"a {type(op).__name__} is no live operator",
-            mend='give its name, "lab.leaky_clamp", or what @tl.op returns',
-        )
-    return str(name)
-
-
-def _mapping(what: str, given: Any) -> dict[str, Any]:
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-        raise CallError(f"{what}={given!r} is no mapping of names", mend=f'{what}={{"…": …}}')
-    return dict(given)
-
-
-def without_functions(proto: ModelProto, where: str) -> ModelProto:
-    """The model with its own functions unfolded, those apart for which an operator is registered.
-
-    Raises
-    ------
-    LoadError
-        A function cannot be unfolded.
-    """
-    if not proto.functions:
-        return proto
-    versions = {"" if o.domain in STANDARD else o.domain: o.version for o in proto.opset_import}
-    kept = [
-        (function.domain, function.name)
-        for function in proto.functions
-        if chosen(onnx.NodeProto(domain=function.domain, op_type=function.name), versions)
-    ]
-    try:
-        from onnx import inliner
-
-        unfolded = inliner.inline_selected_functions(_with_defaults(proto), kept, exclude=True)
-    except Exception as error:
-        said = " ".join(str(error).split())
-        raise LoadError(f"the model's functions cannot be unfolded: {said}", where, "export it without them") from error
-    del unfolded.functions[:]
-    return unfolded
-
-
-def _with_defaults(proto: ModelProto) -> ModelProto:
-    """A copy whose nodes give functions the attributes that have defaults, which the unfolding would lose."""
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
-    defaults = {(f.domain, f.name): f.attribute_proto for f in copy.functions if f.attribute_proto}
-    waiting = [*copy.graph.node, *(node for f in copy.functions for node in f.node)]
-    while waiting:
-        node = waiting.pop()
-        given = {attribute.name for attribute in node.attribute}
-        node.attribute.extend(a for a in defaults.get((node.domain, node.op_type), ()) if a.name not in given)
-        waiting += [inner for graph in subgraphs(node) for inner in graph.node]
-    return copy
 
 
 class PendingCall:
@@ -437,7 +263,7 @@ def settled(proto: ModelProto, live: Mapping[str, Any]) -> tuple[ModelProto, dic
     pending = {name: call for name, call in live.items() if isinstance(call, PendingCall)}
     if pending:
         fresh = fresh_names(OnnxGraph.of(proto))
-        known = {info.name for info in [*proto.graph.value_info, *proto.graph.output]}
+        known = {info.name: info for info in [*proto.graph.value_info, *proto.graph.output]}
         for node in proto.graph.node:
             if node.domain == DOMAIN and node.output[0] in pending:
                 _settle(proto, node, pending[node.output[0]], fresh, known)
@@ -445,7 +271,11 @@ def settled(proto: ModelProto, live: Mapping[str, Any]) -> tuple[ModelProto, dic
 
 
 def _settle(
-    proto: ModelProto, node: NodeProto, call: PendingCall, fresh: Callable[[str], str], known: set[str]
+    proto: ModelProto,
+    node: NodeProto,
+    call: PendingCall,
+    fresh: Callable[[str], str],
+    known: Mapping[str, onnx.ValueInfoProto],
 ) -> None:
     stand_ins = {at: fresh(f"{label(node)}_absent_{at}") for at in call.filled}
     proto.graph.initializer.extend(numpy_helper.from_array(call.filled[at], name) for at, name in stand_ins.items())
@@ -455,9 +285,37 @@ def _settle(
     node.output.extend(fresh(f"{label(node)}_{at}") for at in range(len(node.output), len(call.types)))
     for name, kind in zip(node.output, call.types, strict=True):
         info = _info(name, kind)
-        if name not in known and info.shape is not None and info.dtype and all(map(_is_dimension, info.shape)):
+        if name in known:
+            _refuse_contradiction(known[name], info, call)
+        elif info.shape is not None and info.dtype and all(map(_is_dimension, info.shape)):
             elements = helper.np_dtype_to_tensor_dtype(np.dtype(info.dtype))
             proto.graph.value_info.append(helper.make_tensor_value_info(name, elements, info.shape))
+
+
+def _refuse_contradiction(said: onnx.ValueInfoProto, info: TensorInfo, call: PendingCall) -> None:
+    """Refuse a result that the model itself says is another: the operator is probably not the one that is meant."""
+    tensor = said.type.tensor_type
+    shape = [d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim]
+    there = info.shape if info.shape is not None and tensor.HasField("shape") else None
+    differs = there is not None and (
+        len(there) != len(shape)
+        or any(isinstance(a, int) and b not in (None, a) for a, b in zip(there, shape, strict=True))
+    )
+    if tensor.elem_type and info.dtype:
+        differs |= helper.np_dtype_to_tensor_dtype(np.dtype(info.dtype)) != tensor.elem_type
+    if differs:
+        given = str(info).partition(": ")[2]
+        claimed = onnx.TensorProto.DataType.Name(tensor.elem_type).lower() if tensor.elem_type else ""
+        sizes = ", ".join("?" if d is None else str(d) for d in shape)
+        raise LoadError(
+            f"{call.op.name} gives {given}, the model says that {said.name} is {claimed}[{sizes}]",
+            call.where,
+            "is it the operator that the node means?  Correct its type_rule, or the model",
+        )
+
+
+def _unequal(dimension: int | str, said: int | None) -> bool:
+    return isinstance(dimension, int) and said not in (None, dimension)
 
 
 def _is_dimension(dimension: int | str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from tvmlab import ops
 from tvmlab.errors import CallError, LoadError
 from tvmlab.fusion.foreign import chosen
 from tvmlab.fusion.onnx_file import (
@@ -23,12 +24,12 @@ from tvmlab.fusion.onnx_file import (
 )
 from tvmlab.fusion.onnx_graph import OnnxGraph
 from tvmlab.pipeline.claims import refuse_false_claims
-from tvmlab.pipeline.foreign import without_functions
 from tvmlab.pipeline.graphs import graph
 from tvmlab.pipeline.guarded import guarded
 from tvmlab.pipeline.model import Model, model_of_module, model_of_onnx
 from tvmlab.pipeline.onnx_import import unknown_nodes
 from tvmlab.pipeline.skeletons import skeleton
+from tvmlab.pipeline.unfolding import without_functions
 from tvmlab.pipeline.weights import with_random_weights
 from tvmlab.runtime import check_seed
 from tvmlab.runtime.executable import first_line
@@ -92,6 +93,11 @@ def _load_relax(source: Any, name: str | None) -> Model:
         raise LoadError(
             f"the class {source.__name__} is no module",
             mend="decorate it with @I.ir_module, its functions with @R.function",
+        )
+    if isinstance(source, ops.Op):
+        raise LoadError(
+            f"{source.name} is an operator, and no model",
+            mend=f'make a graph with it: tl.graph(lambda…), %%tvm_graph, or Model.replace("Relu", {source.name!r})',
         )
     if callable(source):
         return graph(source, name=name)

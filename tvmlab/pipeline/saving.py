@@ -37,7 +37,7 @@ from tvmlab.runtime.signature import Parameter, Signature, dtype_of, signature_o
 if TYPE_CHECKING:
     from tvmlab.ops import OpSpec
 
-__all__ = ["CompiledModel", "is_saved", "open_saved", "save"]
+__all__ = ["CompiledModel", "is_part_of_saved", "is_saved", "open_saved", "save"]
 
 Array = NDArray[Any]
 
@@ -133,6 +133,8 @@ def save(model: Model | Trace, path: str | os.PathLike[str], *, overwrite: bool 
     """
     if isinstance(model, CompiledModel):
         raise CallError(f"{model.name} comes from a folder, where it is saved already", mend="copy the folder")
+    if not isinstance(path, str | os.PathLike):
+        raise CallError(f"{path!r} is no path of a folder", mend='tl.save(model, "my_model")')
     folder = Path(path)
     _refuse_taken(folder, overwrite)
     traced = model if isinstance(model, Trace) else trace(model)
@@ -277,6 +279,11 @@ def is_saved(source: Any) -> bool:
         return False
 
 
+def is_part_of_saved(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a file in a folder that `save` wrote."""
+    return Path(path).name in (MANIFEST, _LIBRARY, _PARAMETERS) and is_saved(Path(path).parent)
+
+
 def open_saved(path: str | os.PathLike[str], *, name: str | None = None, trust: bool = False) -> CompiledModel:
     """Read a compiled model from its folder.
 
@@ -295,19 +302,26 @@ def open_saved(path: str | os.PathLike[str], *, name: str | None = None, trust: 
     """
     folder = Path(path)
     manifest = _manifest(folder)
-    name = name or str(manifest["name"])
+    name = name or str(manifest.get("name"))
     if trust is not True:
         raise LoadError(
             f"{name} is machine code, and loading it runs code with your rights",
             str(folder),
             "if you trust who made it, say so: tl.load(path, trust=True)",
         )
+    try:
+        return _opened(manifest, folder, name)
+    except (KeyError, TypeError, AttributeError) as error:  # a manifest that somebody else signed
+        raise _changed(MANIFEST, folder) from error
+
+
+def _opened(manifest: Mapping[str, Any], folder: Path, name: str) -> CompiledModel:
     _refuse_another_machine(manifest, folder)
     _refuse_changed(manifest, folder)
     _refuse_missing(manifest, folder)
-    notes = [note for each in manifest["ops"] if (note := _revive(each, folder))]
     constants = _constants(manifest, folder)
     signature = _signature(manifest)
+    notes = [note for each in manifest["ops"] if (note := _revive(each, folder))]
     return CompiledModel(
         name=name,
         inputs=tuple(map(_tensor_info, manifest["inputs"])),
@@ -362,6 +376,9 @@ def _changed(name: str, folder: Path) -> LoadError:
 
 
 def _refuse_changed(manifest: Mapping[str, Any], folder: Path) -> None:
+    needed = {_LIBRARY, _PARAMETERS, *(each["source"] for each in manifest["ops"] if each["source"] is not None)}
+    if not needed <= manifest["files"].keys():
+        raise _changed(MANIFEST, folder)
     for name, expected in manifest["files"].items():
         file = folder / name
         if not file.is_file():
