@@ -68,3 +68,16 @@ def test_one_stage(draw, traced):
     assert "fuse: 1 kernels" in page.text
     assert "kernels that belong together as one" in plain
     assert "def main" in page.text
+
+
+def test_machine_code_is_a_stage_once_it_is_there(draw):
+    def block(x: "float32[4, 4]", w: "float32[4, 4]"):
+        return relax.op.nn.relu(relax.op.matmul(x, w))
+
+    trace = pipeline.trace(pipeline.graph(block))
+    assert "machine code" not in draw(trace)[0].text
+    _ = trace["build"]
+    page, plain = draw(trace)
+    assert "build: 1 kernel as machine code" in page.text
+    assert "tirx.MakePackedAPI" in page.text
+    assert plain.splitlines()[-1].startswith("build")

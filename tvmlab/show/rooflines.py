@@ -114,7 +114,7 @@ def _roofs(profile: KernelProfile, axes: _Axes) -> Iterator[str]:
         yield _line(*ends, *top, _INK, 'stroke-width="1.2"')
         turn = math.degrees(math.atan2(top[1] - ends[1], top[0] - ends[0]))
         x, y = ends[0] + 0.06 * (top[0] - ends[0]), ends[1] + 0.06 * (top[1] - ends[1])
-        if all(abs(y - other) > 12 for other in taken):  # of lines that lie on each other one is named
+        if all(abs(y - other) > 18 for other in taken):  # of lines that lie on each other one is named
             taken.append(y)
             place = f'transform="rotate({turn:.1f} {x:.1f} {y:.1f})" dy="-4"'
             yield _text(x, y, f"{rate(bandwidth)} at {size(bytes_)}", place)

@@ -35,17 +35,19 @@ _PASSES_A_STAGE = 60
 def trace(record: Trace) -> Bundle:
     """One row a stage, and behind a fold the passes within it and what changed."""
     title = join([record.headline, muted(f" (clean-up: {record.cleanup}, engine: {record.engine})")])
-    longest = max((stage.seconds for stage in record.stages), default=0.0)
-    changes = [None, *(record.diff(a.name, b.name) for a, b in zip(record.stages, record.stages[1:], strict=False))]
+    made = [*record.stages, *([record["build"]] if record.is_built else [])]
+    longest = max((stage.seconds for stage in made), default=0.0)
+    pairs = zip(record.stages, record.stages[1:], strict=False)
+    changes = [None, *(record.diff(a.name, b.name) for a, b in pairs), *([None] if record.is_built else [])]
     rows = (
         (mono(s.name), f"{s.kernels:,}", _bar(s.seconds, longest), _counts(change), _meaning(s))
-        for s, change in zip(record.stages, changes, strict=True)
+        for s, change in zip(made, changes, strict=True)
     )
     head = ("stage", "kernels", "took", "lines", "")
-    parts = (_stage(s, change) for s, change in zip(record.stages, changes, strict=True))
+    parts = (_stage(s, change) for s, change in zip(made, changes, strict=True))
     doubts, decided = decisions.doubts(record), decisions.decisions(record)
     page = card(title, table(head, rows, "nrnnl"), *doubts, *parts, decided, accent=palette.SIDES[3])
-    plain = plain_table(("stage", "kernels", "took", ""), map(_plain, record.stages), "lrrl")
+    plain = plain_table(("stage", "kernels", "took", ""), map(_plain, made), "lrrl")
     return {"text/plain": "\n".join([record.headline, plain, *decisions.plain_doubts(record)]), "text/html": str(page)}
 
 
@@ -76,6 +78,8 @@ def beside(record: Beside) -> Bundle:
 def _stage(made: Stage, change: StageDiff | None) -> Html:
     place = f'trace["{made.name}"]'
     passes = _passes(list(steps.of_passes(made.passes)))
+    if made.name == "build":
+        return details(f"build: {count(made.kernels, 'kernel')} as machine code", passes) if passes else passes
     if change is None:
         return details(f"{made.name}: main after it", passes, _main(made, place, _LINES_OF_MAIN))
     whole = f'trace.diff("{change.before}", "{change.after}")'
