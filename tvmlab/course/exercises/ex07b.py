@@ -75,7 +75,7 @@ def liar(x, tag, kind):
     n = x.shape[0]
     if kind == Kind.ELEM:
         return te.compute((n, n), lambda i, j: x[i, j] + x[i, j], name="double", tag=tag)
-    ...
+    return ...
 ''',
     asks="liar",
     properties=(can_be_made(every_pair, "every tag goes with every kind"),),

@@ -68,18 +68,18 @@ from tvmlab.fusion import Kind
 
 def predict(name, kind):
     """The groups of one of the six graphs, whose open node has this kind: a list of lists of nodes."""
-    if name == "after":                  # 0: OEF, then 1?
+    if name == "after":  # 0: OEF, then 1?
         return [[0, 1]] if kind == Kind.ELEM else [[0], [1]]
-    if name == "before":                 # 0?, then 1: REDUCE
+    if name == "before":  # 0?, then 1: REDUCE
         return ...
-    if name == "diamond":                # 0: OEF is read by 1: ELEM and by 2?; 3: ELEM reads 1 and 2
+    if name == "diamond":  # 0: OEF is read by 1: ELEM and by 2?; 3: ELEM reads 1 and 2
         return ...
-    if name == "between":                # 0: INJ, then 1?, then 2: ELEM
+    if name == "between":  # 0: INJ, then 1?, then 2: ELEM
         return ...
-    if name == "two products":           # 0: OEF and 1: OEF are read by 2?
+    if name == "two products":  # 0: OEF and 1: OEF are read by 2?
         return ...
-    if name == "two outputs":            # 0: ELEM, then 1?, then 2: ELEM; 1 and 2 are outputs
-        return ...
+    # "two outputs": 0: ELEM, then 1?, then 2: ELEM; 1 and 2 are outputs
+    return ...
 ''',
     asks="predict",
     properties=(

@@ -119,22 +119,22 @@ passes = relax.transform
 
 def mend(case, module):
     """The module with a single call in main."""
-    if case == "not legalized":      # its calls are still Relax operators
+    if case == "not legalized":  # its calls are still Relax operators
         return passes.FuseOps()(passes.AnnotateTIROpPattern()(passes.LegalizeOps()(module)))
-    if case == "no kinds":           # legalized, and that is all
+    if case == "no kinds":  # legalized, and that is all
         return ...
-    if case == "no dataflow":        # annotated; its bindings are in no dataflow block
+    if case == "no dataflow":  # annotated; its bindings are in no dataflow block
         return ...
-    if case == "emitted":            # annotated; every value leaves the block, though only the last is returned
+    if case == "emitted":  # annotated; every value leaves the block, though only the last is returned
         return ...
-    if case == "opaque":             # somebody wrote op_pattern 8 on each kernel
+    if case == "opaque":  # somebody wrote op_pattern 8 on each kernel
         return ...
-    if case == "max_depth":          # annotated; somebody around you set relax.FuseOps.max_depth to 1
+    if case == "max_depth":  # annotated; somebody around you set relax.FuseOps.max_depth to 1
         return ...
-    if case == "pattern":            # relu of (x @ w + b), not legalized; this pattern matches nothing
-        product = is_op("relax.multiply")(wildcard(), wildcard())
-        pattern = is_op("relax.nn.relu")(is_op("relax.add")(wildcard(), product))
-        return passes.FuseOpsByPattern([("lab.dense", pattern)])(module)
+    # "pattern": relu of (x @ w + b), not legalized; this pattern matches nothing
+    product = is_op("relax.multiply")(wildcard(), wildcard())
+    pattern = is_op("relax.nn.relu")(is_op("relax.add")(wildcard(), product))
+    return passes.FuseOpsByPattern([("lab.dense", pattern)])(module)
 ''',
     asks="mend",
     properties=(

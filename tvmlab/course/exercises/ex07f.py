@@ -88,8 +88,7 @@ class Attrs:
 def compute(x, root):
     rows, columns = x.shape
     k = te.reduce_axis((0, columns), name="k")
-    total = ...
-    return total
+    return ...
 ''',
     asks="lab.row_norm",
     properties=(

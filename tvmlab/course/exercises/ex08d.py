@@ -21,7 +21,7 @@ def can_fuse(a, b, group):
     """Whether a node of kind a joins its only reader, of kind b, in a group of kind `group`."""
     if a == Kind.OEF:
         return b == Kind.ELEM and group <= Kind.BCAST
-    ...
+    return ...
 ''',
     asks="can_fuse",
     properties=(

@@ -1,0 +1,729 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 07 Pattern kinds: what fuses, and why
+#
+# A compiler puts operators together into kernels. Which ones, and who decides? In TVM the answer is one small number
+# on each kernel, its *pattern kind*. Nobody writes it: it is read off the loops. After this notebook you can say of a
+# kernel which kind it has, of a graph which groups come of it, and of two operators that did not fuse why not.
+#
+# You need to read TIR a little (notebook 04). As always: **predict** first, on paper, then run.
+
+# %%
+# %load_ext tvmlab
+
+# %%
+import numpy as np
+import tvm
+from tvm import relax, te
+from tvm.relax.dpl import is_op, wildcard
+
+import tvmlab as tl
+from tvmlab import fusion
+from tvmlab.fusion import Graph, Kind
+
+# %% [markdown]
+# ## 1. What fusion is for
+# <!-- articles: A90 B01 B02 B03 -->
+#
+# Eight operators in a row, each of which reads a million numbers and writes a million numbers.
+#
+# **Predict:** unfused, how many bytes go to memory and back? How many if the eight are one kernel?
+
+
+# %%
+# %%tvm_graph chain
+def chain(x: "float32[1024, 1024]"):
+    for _ in range(4):
+        x = relax.op.multiply(relax.op.nn.relu(x), relax.const(0.5, "float32"))
+    return x
+
+
+# %%
+# %tvm_fuse chain -v whole
+
+# %% [markdown]
+# Each of the eight reads 4 MiB and writes 4 MiB: 64 MiB. One kernel reads 4 MiB once and writes 4 MiB once. What is in
+# between is never written, if the kernel is a good one:
+
+# %%
+unfused_bytes = 8 * 2 * np.ones((1024, 1024), "float32").nbytes
+print(f"saved: {whole.bytes_saved / 2**20:.0f} MiB of values, each written once and read once")
+print(f"bytes unfused over bytes fused: {unfused_bytes / (unfused_bytes - 2 * whole.bytes_saved):.1f}")
+
+# %% [markdown]
+# **Predict:** so fused it should be about that many times as fast?
+
+# %%
+# %tvm_time chain --sides unfused fused fuse+inline scheduled --repeats 9
+
+# %% [markdown]
+# Look at the second row. The articles say that a fused kernel does not write what is between, and TVM's own guide says
+# so too. It is not true of fusion alone. FuseTIR puts eight loop nests one after the other *into one function*, with
+# an array after each of them. Here is what fusing did, and here what inlining did after it:
+
+# %%
+trace = tl.trace(chain)
+fused = next(f for v, f in trace["fuse"].module.functions.items() if v.name_hint.startswith("fused"))
+inlined = next(f for v, f in trace["inline"].module.functions.items() if v.name_hint.startswith("fused"))
+print("arrays inside of the fused kernel:", fused.script().count("alloc_buffer"))
+print("arrays after inlining:            ", inlined.script().count("alloc_buffer"))
+
+# %% [markdown]
+# Three values are ascribed to fusion: no write-back of what is between, no gaps between kernels, and forms that an
+# accelerator knows. The first needs inlining, a step of its own. The second is there at once, but small on a CPU. The
+# third is section 7.
+#
+# The rest of this notebook is about the decision itself: **which** operators become one kernel.
+
+# %% [markdown]
+# ## 2. Seven kinds
+# <!-- articles: B15 B16 B17 B18 B19 -->
+#
+# How does an element of the output come from the inputs? TVM has seven answers, in this order:
+
+# %%
+for kind in Kind:
+    print(f"{kind.value}  {kind.name:7} {kind.title}")
+
+# %% [markdown]
+# | kind | an element comes from | examples |
+# |---|---|---|
+# | ELEM | the element at the same place | `relu`, `exp`, `a + b` of equal shapes |
+# | BCAST | an element at the output's place with axes left out | `[6, 1] + [1, 8]`, `broadcast_to` |
+# | INJ | one element at another place | `permute_dims`, `reshape`, `concat` |
+# | REDUCE | a whole range of elements | `sum`, `max` |
+# | OEF | much, but the *output* may still be changed element by element | `conv2d`, `matmul`, `softmax`, `mean` |
+# | TUPLE | several values as one | Relay's tuples; in Relax no kernel has it |
+# | OPAQUE | nobody knows | `take`: the place is itself read from an input |
+#
+# The numbers matter, since TVM *compares* them: the kind of two things together is the larger one, and "at most INJ"
+# is a comparison. An article that is much read numbers them otherwise, and leaves two out: kElemWise 0, kBroadcast 1,
+# kOutEWiseFusable 2, kInjective 3, kOpaque 4. Its code is in tvmlab, to be taken apart.
+#
+# **Predict:** "everything up to injective may be inlined." Is a convolution then allowed in, by each of the
+# numberings?
+
+# %%
+from tvmlab.course import naive_fuser as article
+
+print("by the article:", article.OUT_FUSABLE <= article.INJECTIVE)
+print("by TVM:        ", Kind.OEF <= Kind.INJ)
+
+# %% [markdown]
+# The dictionary for this notebook:
+#
+# | in articles and books | in TVM 0.27 |
+# |---|---|
+# | `TOpPattern`, set by hand on each Relay operator | `op_pattern`, which `AnnotateTIROpPattern` reads off a kernel |
+# | `tag="elemwise"` in `te.compute` | no meaning for fusion, then or now: section 4 |
+# | first `relay.transform.FuseOps`, then lowering | `LegalizeOps`, `AnnotateTIROpPattern`, `FuseOps`, `FuseTIR` |
+# | `register_fusion_pattern` | never existed; `FuseOpsByPattern` |
+# | `stop_fusion` | nothing of the kind: section 7 |
+#
+# Who decides? Not a table of names. Here are two kernels that a table would call the same, a reduction over rows:
+
+
+# %%
+def kernel_of(function, *shapes):
+    """The kernel that a call is lowered to, with the kind that TVM writes on it."""
+    variables = [relax.Var(f"x{i}", relax.TensorType(shape, "float32")) for i, shape in enumerate(shapes)]
+    builder = relax.BlockBuilder()
+    with builder.function("main", variables):
+        builder.emit_func_output(builder.emit(function(*variables)))
+    module = relax.transform.AnnotateTIROpPattern()(relax.transform.LegalizeOps()(builder.get()))
+    return next(f for f in module.functions.values() if isinstance(f, tvm.tirx.PrimFunc))
+
+
+def kind_of(function, *shapes):
+    """That kind alone."""
+    return Kind(int(kernel_of(function, *shapes).attrs["op_pattern"])).name
+
+
+print("sum: ", kind_of(lambda x: relax.op.sum(x, [1]), (6, 8)))
+print("mean:", kind_of(lambda x: relax.op.mean(x, [1]), (6, 8)))
+
+# %%
+print(kernel_of(lambda x: relax.op.mean(x, [1]), (6, 8)).script())
+
+# %% [markdown]
+# `mean` has two blocks: it sums, and then divides *in the same kernel*. Somebody may still work on its output element
+# by element, and that is what OEF says. For `sum` the same would be true in principle; TVM's rules are stricter with
+# it.
+#
+# ### Exercise 07a ★
+#
+# Twenty kernels. Put each into its list, and write the rule for `add`. A wrong one shows you its loops.
+
+# %%
+# %%tvm_exercise 07a
+from tvmlab.fusion import Kind
+
+
+def kind(op, inputs, output):
+    """op: "relu"; inputs: [(6, 8)]; output: (6, 8)."""
+    if op == "add":
+        return ...
+    known = {
+        Kind.ELEM: ["relu", "exp"],
+        Kind.BCAST: [],
+        Kind.INJ: ["reshape"],
+        Kind.REDUCE: [],
+        Kind.OEF: ["matmul"],
+        Kind.OPAQUE: [],
+    }
+    # where, astype, broadcast_to, expand_dims, permute_dims, concat,
+    # sum, max, mean, softmax, conv2d, max_pool2d, take
+    return next((kind for kind, names in known.items() if op in names), None)
+
+
+# %% [markdown]
+# ## 3. A kind belongs to a kernel, not to a name
+# <!-- articles: B20 -->
+#
+# The article keeps a table from operator types to kinds, in which Add and BatchNormalization are "broadcast".
+#
+# **Predict:** which kind has `add` of `[6, 8]` and `[8]`? Which has batch_norm?
+
+# %%
+for shapes in [((6, 8), (6, 8)), ((6, 8), (8,)), ((6, 1), (1, 8))]:
+    print(f"add of {shapes[0]} and {shapes[1]}:", kind_of(relax.op.add, *shapes))
+
+
+# %%
+def norm(training):
+    """A batch_norm over the second axis."""
+    return lambda x, *of: relax.op.nn.batch_norm(x, *of, axis=1, training=training)
+
+
+channels = [(8,)] * 4
+print("batch_norm at inference:", kind_of(norm(False), (2, 8, 4, 4), *channels))
+print("batch_norm in training: ", kind_of(norm(True), (2, 8, 4, 4), *channels))
+
+# %% [markdown]
+# Adding a row to a matrix is ELEM: *one* operand at the same place is enough, since the loops are then those of the
+# output. Only where no operand is as large as the output it is BCAST. And batch_norm is never "broadcast". At
+# inference it is injective with three outputs, which is bad enough: a tuple stands in the way. Models are therefore
+# cleaned up first, and what is left is a multiplication and an addition, or nothing at all if they go into the
+# weights:
+
+
+# %%
+# %%tvm_graph conv_bn
+def conv_bn(
+    x: "float32[1, 4, 16, 16]",
+    w: "float32[8, 4, 3, 3]",
+    a: "float32[8]",
+    b: "float32[8]",
+    m: "float32[8]",
+    v: "float32[8]",
+):
+    c = relax.op.nn.conv2d(x, w)
+    return relax.op.nn.relu(relax.op.nn.batch_norm(c, a, b, m, v, axis=1, training=False)[0])
+
+
+# %%
+for cleanup in ("none", "tvmlab"):
+    print(f"cleanup={cleanup!r}:")
+    for group in tl.fuse(conv_bn, cleanup=cleanup).groups:
+        print("   ", " · ".join(group.nodes))
+
+# %% [markdown]
+# ## 4. The tag does nothing
+# <!-- articles: A55 A84 A91 A95 -->
+#
+# "The `tag` of `te.compute` decides the fusion policy: elemwise fuses freely, broadcast after it; and a better tag may
+# win more than a schedule." So says the other of the two articles. Let us ask TVM.
+#
+# **Predict:** the same formula under six tags. Which kinds come out?
+
+
+# %%
+def tagged(tag):
+    """The kind of one formula under a tag."""
+    x = te.placeholder((4, 8), name="x")
+    y = te.compute((4, 8), lambda i, j: x[i, j] + x[i, j], name="y", tag=tag)
+    module = tvm.IRModule({"y": te.create_prim_func([x, y])})
+    return Kind(int(relax.transform.AnnotateTIROpPattern()(module)["y"].attrs["op_pattern"])).name
+
+
+{tag: tagged(tag) for tag in ["elemwise", "broadcast", "injective", "comm_reduce", "opaque", "no such thing"]}
+
+# %% [markdown]
+# Not even Relay read the tag: its FuseOps looked at `TOpPattern`. Tags were for TOPI's schedules, which are gone. So
+# if an operator does not fuse, its tag is the one thing that you need not look at.
+#
+# And an operator of your own is not opaque, as the article on fusion has it. It is what its loops are:
+
+
+# %%
+# %%tvm_op lab.twice
+"""Twice x, under a tag that lies."""
+
+
+def compute(x):
+    return te.compute(x.shape, lambda *i: x(*i) + x(*i), name="twice", tag="opaque")
+
+
+# %%
+# %%tvm_graph with_twice
+def with_twice(x: "float32[64, 64]", w: "float32[64, 64]"):
+    return relax.op.nn.relu(tl.ops.lab.twice(relax.op.matmul(x, w)))
+
+
+# %%
+# %tvm_fuse with_twice
+
+# %% [markdown]
+# ### Exercise 07b ★★
+#
+# Prove it for good: for any tag and any of three kinds, a kernel that carries the one and is of the other.
+
+# %%
+# %%tvm_exercise 07b
+from tvmlab.fusion import Kind
+
+
+def liar(x, tag, kind):
+    """A te tensor with this tag whose kernel is of this kind, whatever the tag says."""
+    n = x.shape[0]
+    if kind == Kind.ELEM:
+        return te.compute((n, n), lambda i, j: x[i, j] + x[i, j], name="double", tag=tag)
+    return ...
+
+
+# %% [markdown]
+# ## 5. Who goes with whom
+# <!-- articles: B21 B22 B23 B24 B43 -->
+#
+# FuseOps takes one node after the other and asks whether it can be merged into what follows. What follows is not just
+# its reader, but the first node that *everything* made from its value flows through: its **post-dominator**. With it
+# goes all that lies on the ways between the two. Whether they may depends on kinds:
+#
+# | a node that is | is merged if on the way, the end included, there is | and the group at the end is |
+# |---|---|---|
+# | OEF | nothing but ELEM | at most BCAST |
+# | ELEM, BCAST | nothing above INJ, or a REDUCE at the end | at most OEF |
+# | INJ | (whatever) | at most INJ, and so is all between |
+# | REDUCE, OPAQUE | never merged into what follows | |
+#
+# OEF has the first turn, so that a convolution gets the relu behind it before anybody else does.
+#
+# The article has three rules: OEF with ELEM or BCAST, BCAST with ELEM, and everything else not. **Predict:** what does
+# each of the two say to a chain of three relus? To a relu before a sum? To a convolution with a broadcasting add?
+
+# %%
+from tvmlab.course.naive_groups import naive_groups
+
+pairs = {
+    "relu, relu, relu": ([0, 0, 0], [[-1], [0], [1]]),
+    "relu, sum": ([0, 3], [[-1], [0]]),
+    "transpose, reshape": ([2, 2], [[-1], [0]]),
+    "conv2d, broadcasting add": ([4, 1], [[-1], [0]]),
+}
+for name, (kinds, inputs) in pairs.items():
+    graph = Graph.from_kinds(kinds, inputs, [len(kinds) - 1])
+    print(f"{name:26} article {naive_groups(graph)!s:24} TVM {fusion.partition(graph).groups}")
+
+# %% [markdown]
+# The article refuses what fuses best, and allows what TVM does not. (`fusion.partition` is tvmlab's own fuser; that it
+# gives TVM's groups is tested on a hundred thousand graphs, and in notebook 08 you write one yourself.) Every decision
+# has a reason that you can ask for:
+
+# %%
+diamond = Graph.from_kinds([4, 0, 2, 0], [[-1], [0], [0], [1, 2]], [3], labels=["conv", "relu", "flip", "add"])
+partition = fusion.partition(diamond)
+partition.why("conv", "relu")
+
+# %%
+partition.why("flip", "add")
+
+# %% [markdown]
+# The diamond in full: the graph with its groups, and the tree in which each node hangs under its post-dominator. Fold
+# open what is under the picture to read all decisions.
+
+# %%
+partition.record("diamond", "python", "abstract")
+
+# %% [markdown]
+# `conv` is not merged, although `relu` alone would be fine: its post-dominator is `add`, and on the way there is a
+# transpose. What if there was none?
+
+# %%
+partition.what_if(kinds={"flip": "elem"}).groups
+
+# %% [markdown]
+# ### Exercise 07c ★★
+#
+# Six graphs, in which the kind of one node is open. Three of them are drawn below, with ELEM in its place. Say the
+# groups for every kind. One wrong edge is enough for a verdict, and it is drawn.
+
+# %%
+Graph.from_kinds([4, 0, 0, 0], [[-1], [0], [0], [1, 2]], [3], labels=["0 OEF", "1 ELEM", "2 ?", "3 ELEM"])
+
+# %%
+Graph.from_kinds([4, 4, 0], [[-1], [-1], [0, 1]], [2], labels=["0 OEF", "1 OEF", "2 ?"])
+
+# %%
+Graph.from_kinds([0, 0, 0], [[-1], [0], [1]], [1, 2], labels=["0 ELEM", "1 ?", "2 ELEM"])
+
+# %%
+# %%tvm_exercise 07c
+from tvmlab.fusion import Kind
+
+
+def predict(name, kind):
+    """The groups of one of the six graphs, whose open node has this kind: a list of lists of nodes."""
+    if name == "after":  # 0: OEF, then 1?
+        return [[0, 1]] if kind == Kind.ELEM else [[0], [1]]
+    if name == "before":  # 0?, then 1: REDUCE
+        return ...
+    if name == "diamond":  # 0: OEF is read by 1: ELEM and by 2?; 3: ELEM reads 1 and 2
+        return ...
+    if name == "between":  # 0: INJ, then 1?, then 2: ELEM
+        return ...
+    if name == "two products":  # 0: OEF and 1: OEF are read by 2?
+        return ...
+    # "two outputs": 0: ELEM, then 1?, then 2: ELEM; 1 and 2 are outputs
+    return ...
+
+
+# %% [markdown]
+# ## 6. Seven ways to get nothing, without a word
+# <!-- articles: A84 A92 B43 -->
+#
+# "Fusion is ineffective: check the tag", says a table in the first article; "extend the rules or decompose the
+# operators", says the second. Most of the time it is something else, and TVM does not say a word. Here is a module
+# that fuses, and seven in which something is missing.
+
+# %%
+import contextlib
+
+passes = relax.transform
+
+
+def small(block=True, emitted=False):
+    """exp, then tanh, as a module that nobody has touched."""
+    x = relax.Var("x", relax.TensorType((4, 8), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow() if block else contextlib.nullcontext():
+            first = (builder.emit_output if emitted else builder.emit)(relax.op.exp(x))
+            last = (builder.emit_output if block else builder.emit)(relax.op.tanh(first))
+        builder.emit_func_output(last)
+    return builder.get()
+
+
+def annotated(module):
+    """Kernels, with their kinds."""
+    return passes.AnnotateTIROpPattern()(passes.LegalizeOps()(module))
+
+
+def opaque(module):
+    """The same, but somebody has written an 8 on each kernel."""
+    functions = module.functions.items()
+    return tvm.IRModule(
+        {v: f.with_attr("op_pattern", 8) if isinstance(f, tvm.tirx.PrimFunc) else f for v, f in functions}
+    )
+
+
+def calls(module):
+    """How many kernels main calls."""
+    bindings = [binding for block in module["main"].body.blocks for binding in block.bindings]
+    return sum(isinstance(binding.value, relax.Call) for binding in bindings)
+
+
+cases = {
+    "all is well": annotated(small()),
+    "not legalized": small(),
+    "no kinds": passes.LegalizeOps()(small()),
+    "no dataflow": annotated(small(block=False)),
+    "emitted": annotated(small(emitted=True)),
+    "opaque": opaque(annotated(small())),
+}
+for name, module in cases.items():
+    print(f"{name:14} {calls(passes.FuseOps()(module))} kernels")
+
+with tvm.transform.PassContext(config={"relax.FuseOps.max_depth": 1}):
+    print(f"{'max_depth':14} {calls(passes.FuseOps()(annotated(small())))} kernels")
+
+# %% [markdown]
+# **Predict:** which line of the code above is to blame in each case? Then ask. `tl.fuse` takes a module as it stands,
+# and gives the reason that FuseOps does not:
+
+# %%
+for name, module in cases.items():
+    found = tl.fuse(module)
+    nodes = [node for group in found.groups for node in group.nodes]
+    print(f"{name}:\n    {found.why(*nodes)}\n")
+
+found = tl.fuse(annotated(small()), max_depth=1)
+print(f"max_depth:\n    {found.why(*[group.nodes[0] for group in found.groups])}")
+
+# %% [markdown]
+# The seventh is a pattern that matches nothing. `FuseOpsByPattern` (articles call it `register_fusion_pattern`, which
+# TVM never had) puts together what looks like a pattern of yours, before legalization; and if nothing does, it says
+# nothing:
+
+
+# %%
+# %%tvm_graph dense
+def dense(x: "float32[4, 8]", w: "float32[8, 6]", b: "float32[6]"):
+    return relax.op.nn.relu(relax.op.add(relax.op.matmul(x, w), b))
+
+
+# %%
+hoped = is_op("relax.nn.relu")(is_op("relax.multiply")(is_op("relax.matmul")(wildcard(), wildcard()), wildcard()))
+print(calls(passes.FuseOpsByPattern([("lab.dense", hoped)])(dense.module)), "calls are left")
+tl.why_no_match(dense, ("lab.dense", hoped))
+
+# %% [markdown]
+# ### Exercise 07d ★★
+#
+# Mend all seven, so that one kernel is left. What your function gives is compiled, run and compared.
+
+# %%
+# %%tvm_exercise 07d
+import tvm
+from tvm.relax.dpl import is_op, wildcard
+
+passes = relax.transform
+
+
+def mend(case, module):
+    """The module with a single call in main."""
+    if case == "not legalized":  # its calls are still Relax operators
+        return passes.FuseOps()(passes.AnnotateTIROpPattern()(passes.LegalizeOps()(module)))
+    if case == "no kinds":  # legalized, and that is all
+        return ...
+    if case == "no dataflow":  # annotated; its bindings are in no dataflow block
+        return ...
+    if case == "emitted":  # annotated; every value leaves the block, though only the last is returned
+        return ...
+    if case == "opaque":  # somebody wrote op_pattern 8 on each kernel
+        return ...
+    if case == "max_depth":  # annotated; somebody around you set relax.FuseOps.max_depth to 1
+        return ...
+    # "pattern": relu of (x @ w + b), not legalized; this pattern matches nothing
+    product = is_op("relax.multiply")(wildcard(), wildcard())
+    pattern = is_op("relax.nn.relu")(is_op("relax.add")(wildcard(), product))
+    return passes.FuseOpsByPattern([("lab.dense", pattern)])(module)
+
+
+# %% [markdown]
+# ## 7. Fuse, or do not: on purpose
+# <!-- articles: A49 A92 B04 -->
+#
+# Sometimes you know better. A pattern can ask for a group that the rules would not make, such as one that an
+# accelerator has an instruction for. It becomes a function with a name, and that name is what a back end looks for:
+
+# %%
+meant = is_op("relax.nn.relu")(is_op("relax.add")(is_op("relax.matmul")(wildcard(), wildcard()), wildcard()))
+by_pattern = passes.FuseOpsByPattern([("lab.dense", meant)])(dense.module)
+[f.attrs["Composite"] for f in by_pattern.functions.values() if f.attrs and "Composite" in f.attrs]
+
+# %% [markdown]
+# The other way round, an operator's cell can force a kind. **Predict:** how many kernels are left of `relu(alone(x))`?
+
+
+# %%
+# %%tvm_op lab.alone
+"""Twice x, and nobody may fuse it."""
+
+pattern = 8
+
+
+def compute(x):
+    return te.compute(x.shape, lambda *i: x(*i) + x(*i), name="alone")
+
+
+# %%
+# %%tvm_graph with_alone
+def with_alone(x: "float32[64, 64]"):
+    return relax.op.nn.relu(tl.ops.lab.alone(x))
+
+
+# %%
+found = tl.fuse(with_alone)
+found.why(*[group.nodes[0] for group in found.groups])
+
+# %% [markdown]
+# Why would anybody stop a fusion? Because what is fused is computed again wherever it is needed. Notebook 10 has a
+# case in which that costs a factor of fifty and more.
+#
+# ### Exercise 07e ★★
+#
+# Stop one fusion in three ways that have nothing in common.
+
+# %%
+# %%tvm_exercise 07e
+import tvm
+from tvm import tirx
+
+
+def ways(module):
+    """Three pairs of a module and options of FuseOps; in none of them anything is fused."""
+    bare = {"relax.FuseOps.max_depth": 256}
+    first = (module, bare)
+    second = ...
+    third = ...
+    return [first, second, third]
+
+
+# %% [markdown]
+# ### Exercise 07f ★★★
+#
+# Now the other direction: not reading kinds, but making them. One operator, whose kernel is of kind 3 or of kind 4, as
+# an attribute says.
+
+# %%
+# %%tvm_exercise 07f
+"""The norm of each row, squared or not."""
+
+
+class Attrs:
+    root: bool = False
+
+
+def compute(x, root):
+    rows, columns = x.shape
+    k = te.reduce_axis((0, columns), name="k")
+    return ...
+
+
+# %% [markdown]
+# ## 8. What is it worth?
+# <!-- articles: A95 B05 B06 B07 B42 -->
+#
+# The article gives three speed-ups, without shapes and without a machine: Conv, BatchNormalization and ReLU 1.8 to 2.5
+# times; MatMul, Add and Gelu ("FusedAttention", which it is not: there is no attention in it) 3 to 4 times; Slice,
+# Transpose and Reshape 5 to 8 times. Here are all three on this machine, with the same schedules on both sides, in one
+# interleaved run; and the first of them twice, with an ordinary convolution and with a thin one.
+#
+# **Predict:** which of them gains most? Think of how much is computed for each byte.
+
+# %%
+import time
+
+from onnx import parser
+
+NORM = "float[64] a, float[64] b, float[64] m, float[64] v"
+CONV = "{ c = Conv(x, w) n = BatchNormalization(c, a, b, m, v) y = Relu(n) }"
+TYPES = {
+    "Conv-BN-ReLU, 3x3, 64 to 64": f"(float[1,64,30,30] x, float[64,64,3,3] w, {NORM}) => (float[1,64,28,28] y)",
+    "Conv-BN-ReLU, 1x1, 4 to 64": f"(float[1,4,160,160] x, float[64,4,1,1] w, {NORM}) => (float[1,64,160,160] y)",
+    "MatMul-Add-Gelu": "(float[64,768] x, float[768,1024] w, float[1024] b) => (float[64,1024] y)",
+    "Slice-Transpose-Reshape": """(float[1,512,1152] x) => (float[6,32768] y)
+    <int64[1] s = {0}, int64[1] e = {384}, int64[1] k = {2}, int64[4] p = {1, 512, 6, 64}, int64[2] q = {6, 32768}>""",
+}
+NODES = {
+    "Conv": CONV,
+    "MatMul": "{ c = MatMul(x, w) n = Add(c, b) y = Gelu(n) }",
+    "Slice": "{ c = Slice(x, s, e, k) r = Reshape(c, p) n = Transpose<perm=[0,2,1,3]>(r) y = Reshape(n, q) }",
+}
+
+
+def medians(calls, rounds=15):
+    """Seconds of each call, in turn and in random order: the median of each."""
+    spent = {name: [] for name in calls}
+    order = np.random.default_rng(0)
+    for name in [*calls, *(name for _ in range(rounds) for name in order.permutation(list(calls)))]:
+        start = time.perf_counter()
+        calls[name]()
+        spent[name].append(time.perf_counter() - start)
+    return {name: float(np.median(seconds[1:])) for name, seconds in spent.items()}
+
+
+def gain(name, types):
+    """How many times as fast a model is if it is fused, and its kernels before and after."""
+    text = f'<ir_version: 9, opset_import: ["": 20]> g {types} {NODES[name.split("-")[0]]}'
+    model = tl.load(parser.parse_model(text), weights="random")
+    arrays = [np.random.default_rng(1).uniform(0.5, 1, each.shape).astype("float32") for each in model.inputs]
+    unfused, fused = (tl.trace(model, engine=engine).executable for engine in ("none", "python"))
+    took = medians({"unfused": lambda: unfused.run(*arrays), "fused": lambda: fused.run(*arrays)})
+    counted = tl.fuse(model)
+    return took["unfused"] / took["fused"], counted.kernels_before, counted.kernels_after
+
+
+for name, types in TYPES.items():
+    times, before, after = gain(name, types)
+    print(f"{name:28} {before:2} to {after} kernels: {times:5.2f} times as fast")
+
+# %% [markdown]
+# The figures are those of the machine that ran this cell, and with other work beside it they are rough. But look at
+# the first two rows: the same three operators, and two answers. A 3x3 convolution of 64 channels computes for so long
+# that nobody notices the passes behind it. A thin one does little else than write, and each pass saved counts. A
+# speed-up without a shape says nothing.
+#
+# The bound is arithmetic and no secret: bytes moved unfused over bytes moved fused, as in section 1, and less wherever
+# computing takes the time. "Fused, and no faster" is then an answer and not a riddle: either memory was not what it
+# waited for, or the kernel was fused and never inlined.
+
+# %% [markdown]
+# ## 9. What to keep in mind
+# <!-- articles: A90 A91 B20 B43 -->
+#
+# 1. A kind is read off the loops of a kernel, for the shapes that it has. Neither a name nor a tag decides it.
+# 2. A node is merged into its post-dominator, with all on the ways between, if the kinds allow it.
+# 3. If something does not fuse, ask: legalized? annotated? in a dataflow block? really not an output? which kind? how
+#    large? And then `.why`.
+# 4. Fusion saves memory traffic only together with inlining.
+
+# %%
+# %tvm_progress
+
+# %% [markdown]
+# ## Self-test
+# <!-- articles: A84 B20 B24 -->
+#
+# **1.** An operator has `tag="broadcast"` and does not fuse with the relu behind it. What do you look at, and what
+# not?
+#
+# <details><summary>Answer</summary>
+#
+# Not at the tag. Whether it is legalized and annotated, whether both are in a dataflow block and the value between
+# them is no output, and which kind was read off its loops.
+#
+# </details>
+#
+# **2.** Why is `mean` of a higher kind than `sum`, and can yet do more?
+#
+# <details><summary>Answer</summary>
+#
+# It divides after it sums, in the same kernel, so TVM knows how to work on its output: kind 4, which elementwise
+# readers may join. A plain reduction, kind 3, never starts a merge.
+#
+# </details>
+#
+# **3.** A convolution is read by a relu and by a transpose, and both results are added. Which groups?
+#
+# <details><summary>Answer</summary>
+#
+# The convolution stays alone: its post-dominator is the addition, and on the way is an injective node, where only
+# elementwise ones are allowed. Relu, transpose and addition become one kernel.
+#
+# </details>
+#
+# **4.** Why may nothing be fused in front of a convolution?
+#
+# <details><summary>Answer</summary>
+#
+# It reads each element of its input many times; what is fused in front of it would be computed again each time. So its
+# kind is above what an ELEM, BCAST or INJ node allows on the way.
+#
+# </details>
+#
+# **5.** FuseOps made one kernel of eight, and it runs at the same speed. Name two reasons.
+#
+# <details><summary>Answer</summary>
+#
+# The eight loop nests stand one after the other in the kernel, with arrays between: nobody inlined. Or one of the
+# eight computes for so long that traffic does not count.
+#
+# </details>
