@@ -61,7 +61,7 @@ print(f"bytes unfused over bytes fused: {unfused_bytes / (unfused_bytes - 2 * wh
 # **Predict:** so fused it should be about that many times as fast?
 
 # %%
-# %tvm_time chain --sides unfused fused fuse+inline scheduled --repeats 9
+# %tvm_time chain --sides unfused fused fuse+inline scheduled --repeats 9 --threads 1
 
 # %% [markdown]
 # Look at the second row. The articles say that a fused kernel does not write what is between, and TVM's own guide says
@@ -104,8 +104,8 @@ for kind in Kind:
 # | OPAQUE | nobody knows | `take`: the place is itself read from an input |
 #
 # The numbers matter, since TVM *compares* them: the kind of two things together is the larger one, and "at most INJ"
-# is a comparison. An article that is much read numbers them otherwise, and leaves two out: kElemWise 0, kBroadcast 1,
-# kOutEWiseFusable 2, kInjective 3, kOpaque 4. Its code is in tvmlab, to be taken apart.
+# is a comparison. An article on fusion in pure Python numbers them otherwise, and leaves two out: kElemWise 0,
+# kBroadcast 1, kOutEWiseFusable 2, kInjective 3, kOpaque 4. Its code is in tvmlab, to be taken apart.
 #
 # **Predict:** "everything up to injective may be inlined." Is a convolution then allowed in, by each of the
 # numberings?
@@ -157,9 +157,13 @@ print(kernel_of(lambda x: relax.op.mean(x, [1]), (6, 8)).script())
 # by element, and that is what OEF says. For `sum` the same would be true in principle; TVM's rules are stricter with
 # it.
 #
-# ### Exercise 07a ★
+# ### Exercise 07a ★: twenty kernels
 #
-# Twenty kernels. Put each into its list, and write the rule for `add`. A wrong one shows you its loops.
+# Of which kind is the kernel of each of these operators? Put every name into the list of its kind. For add it depends
+# on the shapes: write the rule. kind(op, inputs, output) gets the name, the shapes of the operands, and the shape of
+# the result, as tuples. TVM's AnnotateTIROpPattern decides who is right.
+#
+# A wrong answer shows you the loops of the kernel.
 
 # %%
 # %%tvm_exercise 07a
@@ -232,7 +236,7 @@ def conv_bn(
 for cleanup in ("none", "tvmlab"):
     print(f"cleanup={cleanup!r}:")
     for group in tl.fuse(conv_bn, cleanup=cleanup).groups:
-        print("   ", " · ".join(group.nodes))
+        print(f"    {len(group.nodes)} nodes: {' … '.join(dict.fromkeys([group.nodes[0], group.nodes[-1]]))}")
 
 # %% [markdown]
 # ## 4. The tag does nothing
@@ -281,9 +285,11 @@ def with_twice(x: "float32[64, 64]", w: "float32[64, 64]"):
 # %tvm_fuse with_twice
 
 # %% [markdown]
-# ### Exercise 07b ★★
+# ### Exercise 07b ★★: a tag may say what it likes
 #
-# Prove it for good: for any tag and any of three kinds, a kernel that carries the one and is of the other.
+# An article says that the tag of te.compute decides how an operator fuses. Prove that it decides nothing: write
+# liar(x, tag, kind), which gives a te tensor made from the square matrix x that carries the tag, and whose kernel is
+# of the kind. You will be asked for every tag with each of ELEM, INJ and REDUCE.
 
 # %%
 # %%tvm_exercise 07b
@@ -332,9 +338,9 @@ for name, (kinds, inputs) in pairs.items():
     print(f"{name:26} article {naive_groups(graph)!s:24} TVM {fusion.partition(graph).groups}")
 
 # %% [markdown]
-# The article refuses what fuses best, and allows what TVM does not. (`fusion.partition` is tvmlab's own fuser; that it
-# gives TVM's groups is tested on a hundred thousand graphs, and in notebook 08 you write one yourself.) Every decision
-# has a reason that you can ask for:
+# The article refuses what fuses best, and allows what TVM does not. (`fusion.partition` is tvmlab's own fuser; it is
+# tested against FuseOps on random graphs, and in notebook 08 you write one yourself.) Every decision has a reason that
+# you can ask for:
 
 # %%
 diamond = Graph.from_kinds([4, 0, 2, 0], [[-1], [0], [0], [1, 2]], [3], labels=["conv", "relu", "flip", "add"])
@@ -345,11 +351,11 @@ partition.why("conv", "relu")
 partition.why("flip", "add")
 
 # %% [markdown]
-# The diamond in full: the graph with its groups, and the tree in which each node hangs under its post-dominator. Fold
-# open what is under the picture to read all decisions.
+# The diamond in full: the graph with its groups, and the tree in which each node hangs above its post-dominator. Under
+# the picture are all decisions.
 
 # %%
-partition.record("diamond", "python", "abstract")
+partition
 
 # %% [markdown]
 # `conv` is not merged, although `relu` alone would be fine: its post-dominator is `add`, and on the way there is a
@@ -359,7 +365,10 @@ partition.record("diamond", "python", "abstract")
 partition.what_if(kinds={"flip": "elem"}).groups
 
 # %% [markdown]
-# ### Exercise 07c ★★
+# ### Exercise 07c ★★: six graphs, foretold
+#
+# Six graphs have one node each whose kind is open, marked with a question mark. predict(name, kind) returns the groups
+# that FuseOps makes of that graph, as lists of nodes, if the open node has that kind. You are asked for all kinds.
 #
 # Six graphs, in which the kind of one node is open. Three of them are drawn below, with ELEM in its place. Say the
 # groups for every kind. One wrong edge is enough for a verdict, and it is drawn.
@@ -458,13 +467,13 @@ with tvm.transform.PassContext(config={"relax.FuseOps.max_depth": 1}):
 # and gives the reason that FuseOps does not:
 
 # %%
-for name, module in cases.items():
-    found = tl.fuse(module)
-    nodes = [node for group in found.groups for node in group.nodes]
-    print(f"{name}:\n    {found.why(*nodes)}\n")
+import textwrap
 
-found = tl.fuse(annotated(small()), max_depth=1)
-print(f"max_depth:\n    {found.why(*[group.nodes[0] for group in found.groups])}")
+found = {name: tl.fuse(module) for name, module in cases.items()}
+found["max_depth"] = tl.fuse(annotated(small()), max_depth=1)
+for name, partition in found.items():
+    nodes = [node for group in partition.groups for node in group.nodes]
+    print(textwrap.fill(partition.why(*nodes), 100, initial_indent=f"{name}: ", subsequent_indent="    "))
 
 # %% [markdown]
 # The seventh is a pattern that matches nothing. `FuseOpsByPattern` (articles call it `register_fusion_pattern`, which
@@ -479,14 +488,19 @@ def dense(x: "float32[4, 8]", w: "float32[8, 6]", b: "float32[6]"):
 
 
 # %%
-hoped = is_op("relax.nn.relu")(is_op("relax.multiply")(is_op("relax.matmul")(wildcard(), wildcard()), wildcard()))
+product = is_op("relax.matmul")(wildcard(), wildcard())
+hoped = is_op("relax.nn.relu")(is_op("relax.multiply")(product, wildcard()))
 print(calls(passes.FuseOpsByPattern([("lab.dense", hoped)])(dense.module)), "calls are left")
 tl.why_no_match(dense, ("lab.dense", hoped))
 
 # %% [markdown]
-# ### Exercise 07d ★★
+# ### Exercise 07d ★★: seven ways to get no fusion
 #
-# Mend all seven, so that one kernel is left. What your function gives is compiled, run and compared.
+# Each module below is left unfused by FuseOps, or by FuseOpsByPattern, without a word. mend(case, module) returns the
+# fused module: main has a single call, and computes what it did. The modules are those of the notebook, with other
+# operators.
+#
+# What your function gives is compiled, run and compared.
 
 # %%
 # %%tvm_exercise 07d
@@ -524,7 +538,7 @@ def mend(case, module):
 # accelerator has an instruction for. It becomes a function with a name, and that name is what a back end looks for:
 
 # %%
-meant = is_op("relax.nn.relu")(is_op("relax.add")(is_op("relax.matmul")(wildcard(), wildcard()), wildcard()))
+meant = is_op("relax.nn.relu")(is_op("relax.add")(product, wildcard()))
 by_pattern = passes.FuseOpsByPattern([("lab.dense", meant)])(dense.module)
 [f.attrs["Composite"] for f in by_pattern.functions.values() if f.attrs and "Composite" in f.attrs]
 
@@ -554,12 +568,14 @@ found = tl.fuse(with_alone)
 found.why(*[group.nodes[0] for group in found.groups])
 
 # %% [markdown]
-# Why would anybody stop a fusion? Because what is fused is computed again wherever it is needed. Notebook 10 has a
-# case in which that costs a factor of fifty and more.
+# Why would anybody stop a fusion? Because what is fused is computed again wherever it is needed. A row that is
+# broadcast into a matrix, for instance, is then computed once for each row of it.
 #
-# ### Exercise 07e ★★
+# ### Exercise 07e ★★: a fusion stopped on purpose
 #
-# Stop one fusion in three ways that have nothing in common.
+# module calls two kernels that FuseOps would make one: it is legalized and annotated. Stop it in three ways that have
+# nothing in common. ways(module) returns three pairs: a module that still computes the same with two kernels, and the
+# options of the PassContext in which FuseOps will run on it, {} if none.
 
 # %%
 # %%tvm_exercise 07e
@@ -577,7 +593,11 @@ def ways(module):
 
 
 # %% [markdown]
-# ### Exercise 07f ★★★
+# ### Exercise 07f ★★★: exactly 3, then exactly 4
+#
+# Write one operator whose kernel is of kind 3 (kCommReduce) for root=False, and of kind 4 (kOutEWiseFusable) for
+# root=True. It gives for each row of a matrix the sum of its squares; with root=True the square root of that. Do not
+# set pattern: TVM has to read the kind off your loops.
 #
 # Now the other direction: not reading kinds, but making them. One operator, whose kernel is of kind 3 or of kind 4, as
 # an attribute says.
@@ -602,31 +622,47 @@ def compute(x, root):
 # <!-- articles: A95 B05 B06 B07 B42 -->
 #
 # The article gives three speed-ups, without shapes and without a machine: Conv, BatchNormalization and ReLU 1.8 to 2.5
-# times; MatMul, Add and Gelu ("FusedAttention", which it is not: there is no attention in it) 3 to 4 times; Slice,
-# Transpose and Reshape 5 to 8 times. Here are all three on this machine, with the same schedules on both sides, in one
-# interleaved run; and the first of them twice, with an ordinary convolution and with a thin one.
+# times; MatMul, Add and Gelu 3 to 4 times (it calls that "FusedAttention", but there is no attention in it); Slice,
+# Transpose and Reshape 5 to 8 times. Here they are on this machine: the same schedules on both sides, one thread, in
+# one interleaved run. The first is there twice, with an ordinary convolution and with a thin one. BatchNormalization
+# is a scale and a shift.
 #
-# **Predict:** which of them gains most? Think of how much is computed for each byte.
+# **Predict:** which row gains most, and which least? Think of how much is computed for each byte.
+
+
+# %%
+def conv_norm_relu(x, w, scale, shift):
+    return relax.op.nn.relu(relax.op.add(relax.op.multiply(relax.op.nn.conv2d(x, w), scale), shift))
+
+
+def matmul_add_gelu(x, w, b):
+    return relax.op.nn.gelu(relax.op.add(relax.op.matmul(x, w), b))
+
+
+def slice_transpose_reshape(x):
+    part = relax.op.strided_slice(x, [2], [0], [64])
+    return relax.op.reshape(relax.op.permute_dims(part, [1, 0, 2]), (12, 32768))
+
+
+def sized(function, *shapes):
+    """The model of a function on these shapes."""
+    names = function.__code__.co_varnames
+    function.__annotations__ = {name: f"float32{list(shape)}" for name, shape in zip(names, shapes, strict=False)}
+    return tl.graph(function)
+
+
+channels = [(1, 64, 1, 1), (1, 64, 1, 1)]
+headlines = {
+    "Conv-BN-ReLU, 3x3, 64 to 64": ("1.8 to 2.5", conv_norm_relu, (1, 64, 58, 58), (64, 64, 3, 3), *channels),
+    "Conv-BN-ReLU, 1x1, 4 to 64": ("1.8 to 2.5", conv_norm_relu, (1, 4, 224, 224), (64, 4, 1, 1), *channels),
+    "MatMul-Add-Gelu": ("3 to 4", matmul_add_gelu, (128, 768), (768, 1024), (1024,)),
+    "Slice-Transpose-Reshape": ("5 to 8", slice_transpose_reshape, (512, 12, 192)),
+}
 
 # %%
 import time
 
-from onnx import parser
-
-NORM = "float[64] a, float[64] b, float[64] m, float[64] v"
-CONV = "{ c = Conv(x, w) n = BatchNormalization(c, a, b, m, v) y = Relu(n) }"
-TYPES = {
-    "Conv-BN-ReLU, 3x3, 64 to 64": f"(float[1,64,30,30] x, float[64,64,3,3] w, {NORM}) => (float[1,64,28,28] y)",
-    "Conv-BN-ReLU, 1x1, 4 to 64": f"(float[1,4,160,160] x, float[64,4,1,1] w, {NORM}) => (float[1,64,160,160] y)",
-    "MatMul-Add-Gelu": "(float[64,768] x, float[768,1024] w, float[1024] b) => (float[64,1024] y)",
-    "Slice-Transpose-Reshape": """(float[1,512,1152] x) => (float[6,32768] y)
-    <int64[1] s = {0}, int64[1] e = {384}, int64[1] k = {2}, int64[4] p = {1, 512, 6, 64}, int64[2] q = {6, 32768}>""",
-}
-NODES = {
-    "Conv": CONV,
-    "MatMul": "{ c = MatMul(x, w) n = Add(c, b) y = Gelu(n) }",
-    "Slice": "{ c = Slice(x, s, e, k) r = Reshape(c, p) n = Transpose<perm=[0,2,1,3]>(r) y = Reshape(n, q) }",
-}
+from tvmlab import runtime
 
 
 def medians(calls, rounds=15):
@@ -640,25 +676,25 @@ def medians(calls, rounds=15):
     return {name: float(np.median(seconds[1:])) for name, seconds in spent.items()}
 
 
-def gain(name, types):
-    """How many times as fast a model is if it is fused, and its kernels before and after."""
-    text = f'<ir_version: 9, opset_import: ["": 20]> g {types} {NODES[name.split("-")[0]]}'
-    model = tl.load(parser.parse_model(text), weights="random")
+def gain(model):
+    """How many times as fast it is if it is fused."""
     arrays = [np.random.default_rng(1).uniform(0.5, 1, each.shape).astype("float32") for each in model.inputs]
     unfused, fused = (tl.trace(model, engine=engine).executable for engine in ("none", "python"))
     took = medians({"unfused": lambda: unfused.run(*arrays), "fused": lambda: fused.run(*arrays)})
-    counted = tl.fuse(model)
-    return took["unfused"] / took["fused"], counted.kernels_before, counted.kernels_after
+    return took["unfused"] / took["fused"]
 
 
-for name, types in TYPES.items():
-    times, before, after = gain(name, types)
-    print(f"{name:28} {before:2} to {after} kernels: {times:5.2f} times as fast")
+with runtime.threads(1):
+    for name, (claimed, function, *shapes) in headlines.items():
+        model = sized(function, *shapes)
+        kernels = tl.fuse(model)
+        before, after = kernels.kernels_before, kernels.kernels_after
+        print(f"{name:28} {before} to {after} kernels: {gain(model):5.2f} times as fast; the article: {claimed}")
 
 # %% [markdown]
 # The figures are those of the machine that ran this cell, and with other work beside it they are rough. But look at
-# the first two rows: the same three operators, and two answers. A 3x3 convolution of 64 channels computes for so long
-# that nobody notices the passes behind it. A thin one does little else than write, and each pass saved counts. A
+# the first two rows: the same three operators, and two answers. For each number that it writes, the first convolution
+# multiplies 576 times, and the thin one 4 times. The less is computed for each byte, the more a pass saved is worth. A
 # speed-up without a shape says nothing.
 #
 # The bound is arithmetic and no secret: bytes moved unfused over bytes moved fused, as in section 1, and less wherever

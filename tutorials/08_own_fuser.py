@@ -28,6 +28,8 @@ from onnx import parser
 
 import tvmlab as tl
 from tvmlab import fusion
+from tvmlab.course.naive_fuser import REPAIRS, NaiveFuser
+from tvmlab.fusion import Graph, Kind
 
 # %% [markdown]
 # ## 1. The article's code, as it was published
@@ -37,15 +39,13 @@ from tvmlab import fusion
 # it. Its faults hide one another, so the first four can be repaired one by one, to see what is behind each.
 #
 # **Predict:** Conv, BatchNormalization and ReLU in a row. What should come out? And what does?
-# %%
-from tvmlab.course.naive_fuser import REPAIRS, NaiveFuser
-from tvmlab.fusion import Graph, Kind
 
+# %%
 WEIGHTS = "<float[4] p = {1, 1, 1, 1}, int64 axis = {1}>"
 
 
 def model_of(body, *outputs):
-    """A model of a few ONNX nodes, over an image x and weights w; nodes are called after their first outputs."""
+    """A model of a few ONNX nodes over an image x and weights w; nodes are called after their outputs."""
     types = ", ".join(f"float[1,4,8,8] {name}" for name in outputs)
     head = '<ir_version: 8, opset_import: ["": 17, "my.ops": 1]> g (float[1,4,8,8] x, float[4,4,1,1] w)'
     made = parser.parse_model(f"{head} => ({types}) {WEIGHTS} {{ {body} }}")
@@ -56,7 +56,7 @@ def model_of(body, *outputs):
 
 headline = model_of("conv = Conv(x, w) bn = BatchNormalization(conv, p, p, p, p) relu = Relu(bn)", "relu")
 for repaired in range(len(REPAIRS) + 1):
-    done = " and ".join(REPAIRS[:repaired]) or "nothing"
+    done = ", ".join(REPAIRS[:repaired]) or "nothing"
     try:
         print(f"{done} repaired:\n    {NaiveFuser(headline, REPAIRS[:repaired]).partition()}")
     except (IndexError, KeyError) as error:
@@ -89,7 +89,7 @@ for node in nameless.graph.node:
 NaiveFuser(nameless, REPAIRS).readers
 
 # %% [markdown]
-# One node is left, which reads itself. Three more that a parser has to survive:
+# One node is left, which reads itself. Two more things that a parser has to survive:
 
 # %%
 absent = model_of("pool = MaxPool<kernel_shape=[1,1]>(x) clip = Clip(pool, , pool) relu = Relu(clip)", "relu")
@@ -122,7 +122,12 @@ for count in (100, 200, 400):
 # A dictionary from the name of a value to its maker needs one pass. It also keeps the number of the output, and edges
 # that are there twice.
 #
-# ### Exercise 08a ★
+# ### Exercise 08a ★: a parser that survives
+#
+# edges(model) returns who reads what in an ONNX model: one tuple (producer, output, consumer, input) for each use of a
+# value by a node. Nodes are counted as they stand in model.graph.node, outputs and inputs as they stand in node.output
+# and node.input. Inputs and initializers of the graph are no nodes. Names of nodes may be empty or the same; an empty
+# name of a value means that it is absent.
 
 
 # %%
@@ -185,14 +190,19 @@ for node in reversed(range(len(graph))):
     print(f"{graph.label(node):5} is read by {readers!s:14} and its post-dominator is {name}")
 
 # %% [markdown]
-# In the picture, fold open what is under it: the tree stands beside the graph, and each decision below. (With a
-# running kernel `partition.graph.explore()` goes through them step by step.)
+# The tree stands beside the graph, and each decision below. (With a running kernel `partition.graph.explore()` goes
+# through them step by step.)
 
 # %%
-partition.record("diamond", "python", "onnx")
+partition
 
 # %% [markdown]
-# ### Exercise 08b ★★
+# ### Exercise 08b ★★: the tree of post-dominators
+#
+# The post-dominator of a node is the first node that everything made from its value flows through. Write
+# post_dominators(graph): a list with it for each node, and None where there is none but the end of the graph.
+# graph.readers(n) lists who reads node n, and graph.external[n] is 1 if its value is an output. Nodes are numbers in
+# topological order.
 #
 # The oracle is the definition itself: leave a node out, and see whether the end can still be reached.
 
@@ -224,7 +234,13 @@ fusion.partition(own).why("conv", "relu")
 # A kind needs the domain, the attributes and the shapes: notebook 07 showed why. In TVM it is read off the loops; over
 # ONNX there are no loops yet, so you write down what TVM would say. It is checked by asking TVM.
 #
-# ### Exercise 08c ★★
+# ### Exercise 08c ★★: kinds by more than names
+#
+# kind(domain, op, attributes, inputs, output) gives the kind of one ONNX node: its domain, its operator, its
+# attributes as a dictionary, the shapes of its operands and that of its first output. The operators are Relu Sigmoid
+# Exp, Add Mul Sub, Reshape Flatten Concat Transpose, ReduceSum ReduceMax ReduceMean, Softmax Conv MaxPool MatMul,
+# BatchNormalization, Gather CumSum. Where TVM makes several kernels of a node, the last one counts, since that is the
+# one that others may join. An operator of another domain than '' is unknown, whatever its name.
 
 # %%
 # %%tvm_exercise 08c
@@ -254,7 +270,8 @@ def kind(domain, op, attributes, inputs, output):
 KINDS = [kind for kind in Kind if kind is not Kind.TUPLE]
 print("          " + "".join(f"{kind.name:>8}" for kind in KINDS))
 for first in KINDS:
-    row = [fusion.partition(Graph.from_kinds([first, second], [[-1], [0]], [1])).together(0, 1) for second in KINDS]
+    pairs = [Graph.from_kinds([first, second], [[-1], [0]], [1]) for second in KINDS]
+    row = [fusion.partition(pair).together(0, 1) for pair in pairs]
     print(f"{first.name:10}" + "".join(f"{'fuse' if fused else '·':>8}" for fused in row))
 
 # %% [markdown]
@@ -264,7 +281,11 @@ for first in KINDS:
 # One thing is not in the table. Once a convolution has joined a relu, the *group* of that relu is OEF, though the relu
 # itself is not. So a rule has to be told both.
 #
-# ### Exercise 08d ★★
+# ### Exercise 08d ★★: the truth table of can_fuse
+#
+# Node a has a single reader, b. can_fuse(a, b, group) says whether FuseOps puts the two into one kernel: a is the kind
+# of the first node, b that of its reader, and group the kind of the reader's group, which is OEF if a convolution or
+# the like has joined it before, and else the same as b. Return True or False.
 
 # %%
 # %%tvm_exercise 08d
@@ -299,10 +320,14 @@ right.why("conv", "add")
 # against it. *Check*: every node on **every** way between the two has to fit. *Commit*: all of these join the group.
 # Then a group never has a hole.
 #
-# ### Exercise 08e ★★★
+# ### Exercise 08e ★★★: a group that waits for itself
 #
-# Design the graph that breaks the article's rule, over as many nodes as are asked for. Your graph is run through the
-# naive fuser, and drawn if nothing breaks.
+# The article's can_fuse looks at a node and its post-dominator, and at nothing between the two. Design the graph that
+# this breaks: counterexample(length) returns kinds, inputs and outputs of a graph, as for fusion.Graph.from_kinds, of
+# which the naive fuser makes a group that a value leaves, flows through exactly `length` nodes outside of it, and
+# enters again. Then the group waits for itself, and no order of kernels works. The kinds may be all but TUPLE.
+#
+# Your graph is run through the naive fuser, and drawn if nothing breaks.
 
 # %%
 # %%tvm_exercise 08e
@@ -331,7 +356,8 @@ def counterexample(length):
 # it and a convolution are added. Then the sum is transposed. Which of the two gets the addition?
 
 # %%
-chances = Graph.from_kinds([2, 4, 0, 2], [[-1], [-1], [0, 1], [2]], [3], labels=["flip", "conv", "add", "back"])
+names = ["flip", "conv", "add", "back"]
+chances = Graph.from_kinds([2, 4, 0, 2], [[-1], [-1], [0, 1], [2]], [3], labels=names)
 both = fusion.partition(chances)
 [[both.graph.label(node) for node in group] for group in both.groups]
 
@@ -346,10 +372,16 @@ both.why("flip", "add")
 both.what_if(without=["phase0"]).groups
 
 # %% [markdown]
-# ### Exercise 08f ★★★
+# ### Exercise 08f ★★★: a fuser equal to TVM's
 #
-# All pieces together. Your groups are compared with those of `relax.transform.FuseOps`: on chains and diamonds, on
-# random graphs, and on the nine networks that come with the onnx package.
+# Write the fuser. fuse(graph) returns the groups, each a list of nodes; every node is in one. Nodes are numbers in
+# topological order, from 0 to len(graph) - 1. graph.kind(n) is a node's kind, and kinds compare as TVM's: Kind.ELEM <
+# BCAST < INJ < REDUCE < OEF < OPAQUE. graph.readers(n) lists who reads a node's value, and graph.external[n] is 1 if
+# it is an output of the graph. There are no tuples, and no group comes near TVM's limit of 256. Your groups are
+# compared with those of relax.transform.FuseOps.
+#
+# All pieces together: on chains and diamonds, on random graphs, and on the nine networks that come with the onnx
+# package.
 
 # %%
 # %%tvm_exercise 08f
@@ -396,17 +428,23 @@ print(f"right on {sum(agree)} of {len(agree)} random graphs, the first time wron
 
 for graph in network_graphs(random):
     name, tvm_groups = graph.label(0).split(":")[0], groups_by_tvm(graph)
-    mine = fusion.partition(graph).groups
-    print(f"{name:13} {len(graph):4} kernels before, {len(tvm_groups):4} by FuseOps, {len(mine):4} by tvmlab")
+    ours, theirs = fusion.partition(graph).groups, naive_groups(graph)
+    counts = f"FuseOps {len(tvm_groups):3}, tvmlab {len(ours):3}, article {len(theirs):3}"
+    print(f"{name:13} {len(graph):3} kernels before; {counts}")
 
 # %% [markdown]
 # ## 8. To see it
 # <!-- articles: B30 B31 B38 -->
 #
-# `visualize_groups` of the article prints lists. A picture of a graph is a language of its own away, and that language
-# is small.
+# `visualize_groups` of the article prints lists. A drawing needs no library: JupyterLab understands Mermaid, a small
+# language for graphs.
 #
-# ### Exercise 08g ★
+# ### Exercise 08g ★: the groups, drawn
+#
+# The article's visualize_groups prints lists. Draw them: mermaid(graph, groups) returns a flowchart in Mermaid's
+# language, which JupyterLab shows as a picture. Its first line is flowchart TD. Each group is a box: a line 'subgraph
+# g0', a line for each node, 'end'. Node 3 is called n3. After the boxes comes a line 'n0 --> n3' for each node and
+# each of its readers, one even if it reads the value twice.
 
 
 # %%

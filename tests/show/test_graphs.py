@@ -157,6 +157,27 @@ def test_small_partitions_tell_every_decision(page):
     assert 'class="refused"' in tree
 
 
+def test_a_grouping_draws_the_graph_beside_its_tree_and_tells_every_decision(page):
+    graph = Graph.from_kinds(["oef", "elem", "reduce"], [[], [0], [1]], [2], labels=["conv", "relu", "sum"])
+    bundle = partition(graph)._repr_mimebundle_()
+    shown = page(bundle["text/html"])
+    assert bundle["text/plain"].splitlines() == ["3 nodes in 2 groups", "conv · relu", "sum"]
+    assert "3 decisions, 1 of them merges" in shown.text
+    (drawn,) = shown.images
+    tree = base64.b64decode(drawn["src"].partition(",")[2]).decode()
+    for text in ("the graph, in groups", "post-dominators", 'class="merged"', 'class="refused"'):
+        assert text in tree
+    assert partition(graph).to_dict()["groups"] == [[0, 1], [2]]
+
+
+def test_a_large_grouping_is_counted(page):
+    graph = Graph.from_kinds(["opaque"] * 700, [[]] * 700, range(700))
+    bundle = partition(graph)._repr_mimebundle_()
+    assert "700 nodes in 700 groups" in page(bundle["text/html"]).text
+    assert not page(bundle["text/html"]).images
+    assert bundle["text/plain"].endswith("…")
+
+
 def test_what_is_too_large_is_not_drawn_but_counted(page):
     graph = Graph.from_kinds(["opaque"] * 700, [[]] * 700, range(700))
     shown = page(partition(graph).record("wide", "python", "relax")._repr_mimebundle_()["text/html"])

@@ -118,6 +118,11 @@ def test_a_graph_is_explored_from_before_the_first_decision(opened):
     assert seen["position"] == 0
 
 
+def test_a_grouping_is_explored_from_after_the_last_decision(opened):
+    seen, _ = opened(partition(chain()))
+    assert seen["position"] > 0
+
+
 def test_what_cannot_be_explored_says_why(opened):
     with pytest.raises(CallError, match="has groups but no graph"):
         opened(Partition("x", "tvm", "relax", (Group("k", ("a",), ("kElemWise",)),), 1, 1))

@@ -8,6 +8,7 @@ import functools
 import gc
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from tvmlab.fusion.graph import Graph, Kind
 from tvmlab.fusion.postdom import PostDominators
 from tvmlab.fusion.reasons import Change, Decision, decision_for, decision_of, explain
 from tvmlab.fusion.rule import Rule
-from tvmlab.records import Group, Partition
+from tvmlab.records import Explorable, Group, Partition
 
 __all__ = ["MAX_DEPTH", "Grouping", "Rule", "checked_depth"]
 
@@ -50,7 +51,7 @@ def _no_collection() -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Grouping:
+class Grouping(Explorable):
     """A graph's groups.
 
     Parameters
@@ -96,8 +97,12 @@ class Grouping:
     def __len__(self) -> int:
         return len(np.unique(self.sinks))
 
-    def __repr__(self) -> str:
-        return f"<Grouping: {len(self.graph)} nodes in {len(self)} groups>"
+    @property
+    def headline(self) -> str:
+        return f"{len(self.graph)} nodes in {len(self)} groups"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.graph.to_dict(), "groups": self.groups}
 
     def kind(self, node: int | str) -> Kind:
         """The kind of a node's group in the end."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+
 from tvmlab.fusion import Graph, Grouping
 from tvmlab.fusion.replay import Turn, turns
 from tvmlab.records import Bundle, Partition
@@ -10,12 +12,21 @@ from tvmlab.show.html import Html, card, chip, details, image, join, mono, muted
 from tvmlab.show.text import count, short
 from tvmlab.show.trees import tree_scene
 
-__all__ = ["decisions_of", "graph_of", "graph_picture"]
+__all__ = ["decisions_of", "graph_of", "graph_picture", "grouping_picture"]
 
 _DRAWABLE = 20_000  # nodes: how often they repeat is looked at up to here
 _TILES = 600
 _BESIDE = 40  # nodes: of more, the tree is drawn without the graph beside it
+_SHOWN = 300  # nodes: a grouping of more is counted, and not drawn
+_LISTED = 12  # groups
 _WIDE = 1500  # pixels: beyond, the kernels are not drawn beside their nodes
+
+
+_LINES = "In the tree, green lines are merges, and red broken ones refusals."
+_EXPLAINED = (
+    "Each node is taken in turn, in three phases. It is merged into its post-dominator, the first node that everything "
+    f"made from it flows through, unless a rule forbids it. {_LINES}"
+)
 
 
 def graph_of(record: Partition) -> Html:
@@ -45,26 +56,40 @@ def decisions_of(record: Partition, most: int) -> Html:
     if not 0 < len(grouping.graph) <= most:
         return Html()
     made = turns(grouping)
-    tree = tree_scene(grouping, names=len(grouping.graph) <= graphs.SMALL)
-    kinds = {tile.kind for tile in tree.tiles}
-    titles = {tile.node: node_words.title_of(grouping.graph, tile.node) for tile in tree.tiles}
-    parts = [("post-dominators", tree)]
-    if len(grouping.graph) <= _BESIDE:
-        before = graphs.nodes_scene(grouping.graph, graphs.members(record), folded=False)
-        parts.insert(0, ("the graph, in groups", before))
-    data, width, _ = scene_svg.svg(parts, titles, kinds)
     merged = sum(turn.merged for turn in made)
-    alt = f"Tree of post-dominators: {merged} merges. The decisions are listed below."
-    told = (details(_heading(grouping, turn), sentence(node_words.told(grouping, turn))) for turn in made)
     head = f"{count(len(made), 'decision')}, {merged} of them merges, and the tree of post-dominators"
-    explained = sentence(
-        "Each node is taken in turn, in three phases. It is merged into its post-dominator, the first node that "
-        "everything made from it flows through, unless a rule forbids it. In the tree, green lines are merges, and red "
-        "broken ones refusals."
-    )
-    return details(
-        head, explained, scroll(image(data, alt, width, shrinks=False), height="60em"), scroll(*told, height="60em")
-    )
+    tree = _tree(grouping, graphs.members(record), merged)
+    return details(head, sentence(_EXPLAINED), tree, scroll(*_told(grouping, made), height="60em"))
+
+
+def grouping_picture(grouping: Grouping) -> Bundle:
+    """The graph in its groups beside the tree of post-dominators, and every decision."""
+    shown = [" · ".join(map(grouping.graph.label, group)) for group in grouping.groups[:_LISTED]]
+    plain = "\n".join([grouping.headline, *shown, *(["…"] if len(grouping) > _LISTED else [])])
+    if not 0 < len(grouping.graph) <= _SHOWN:
+        return {"text/plain": plain, "text/html": str(card(grouping.headline, accent=palette.GOOD))}
+    made = turns(grouping)
+    merged = sum(turn.merged for turn in made)
+    told = details(f"{count(len(made), 'decision')}, {merged} of them merges", *_told(grouping, made))
+    page = card(grouping.headline, _tree(grouping, grouping.groups, merged), muted(_LINES), told, accent=palette.GOOD)
+    return {"text/plain": plain, "text/html": str(page)}
+
+
+def _tree(grouping: Grouping, groups: Sequence[Sequence[int]], merged: int) -> Html:
+    """The tree of post-dominators, and beside it the graph if that is small."""
+    graph = grouping.graph
+    tree = tree_scene(grouping, names=len(graph) <= graphs.SMALL)
+    parts = [("post-dominators", tree)]
+    if len(graph) <= _BESIDE:
+        parts.insert(0, ("the graph, in groups", graphs.nodes_scene(graph, groups, folded=False)))
+    titles = {tile.node: node_words.title_of(graph, tile.node) for tile in tree.tiles}
+    data, width, _ = scene_svg.svg(parts, titles, {tile.kind for tile in tree.tiles})
+    alt = f"Tree of post-dominators: {merged} merges. The decisions are listed below."
+    return scroll(image(data, alt, width, shrinks=False), height="60em")
+
+
+def _told(grouping: Grouping, made: Iterable[Turn]) -> Iterator[Html]:
+    return (details(_heading(grouping, turn), sentence(node_words.told(grouping, turn))) for turn in made)
 
 
 def _heading(grouping: Grouping, turn: Turn) -> Html:

@@ -11,9 +11,9 @@ from tvmlab.errors import CallError
 from tvmlab.records import Bundle, Partition, explorer, picture
 
 if TYPE_CHECKING:
-    from tvmlab.fusion import Graph
+    from tvmlab.fusion import Graph, Grouping
 
-__all__ = ["graph_explorer", "graph_picture", "partition_explorer"]
+__all__ = ["graph_explorer", "graph_picture", "grouping_explorer", "grouping_picture", "partition_explorer"]
 
 
 @explorer(Partition)
@@ -33,6 +33,22 @@ def graph_explorer(record: Graph) -> Any:
     from tvmlab.show import stepping
 
     return stepping.explore(record, partition(record), "graph", at_end=False)
+
+
+@picture("Grouping")
+def grouping_picture(record: Grouping) -> Bundle:
+    """The graph in its groups, and the tree of post-dominators."""
+    from tvmlab.show import drawings
+
+    return drawings.grouping_picture(record)
+
+
+@explorer("Grouping")
+def grouping_explorer(record: Grouping) -> Any:
+    """The stepper at the end of all decisions."""
+    from tvmlab.show import stepping
+
+    return stepping.explore(record, record, "graph", at_end=True)
 
 
 @picture("Graph")
