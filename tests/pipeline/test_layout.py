@@ -110,3 +110,20 @@ def test_a_convolution_is_found_by_what_it_does(traced):
     sizes = {name: (c.out_channels, c.group_inputs, c.groups, c.step) for name, c in found.items() if c is not None}
     assert sorted(sizes.values()) == [(5, 64, 1, 1), (32, 3, 1, 1), (64, 32, 1, 1)]
     assert [c for name, c in found.items() if "pool" in name] == [None]
+
+
+def test_a_concatenation_of_blocks_asks_which_block_not_which_channel():
+    """What depends on the lane would keep it from vectors."""
+    first, second, third = const(32, 3, 3, 3), const(32, 3, 3, 3), const(16, 64, 1, 1)
+
+    def block(x: float32[1, 3, 18, 18]):
+        parts = [relax.op.nn.relu(relax.op.nn.conv2d(x, w)) for w in (first, second)]
+        return relax.op.nn.conv2d(relax.op.concat(parts, axis=1), third)
+
+    trace = pipeline.trace(pipeline.graph(block))
+    functions = {v.name_hint: f for v, f in trace["schedule"].module.functions.items()}
+    (chosen,) = [line for line in functions["concatenate"].script().splitlines() if "if_then_else(" in line]
+    condition = chosen.partition("if_then_else(")[2].partition(",")[0]
+    assert condition == f"T.int64({32 // lanes_for(32, 'float32')}) <= v1"
+    x = RANDOM.standard_normal((1, 3, 18, 18)).astype("f4")
+    np.testing.assert_allclose(trace.executable.run(x), trace.compiled("annotate").run(x), rtol=1e-4, atol=1e-4)

@@ -125,7 +125,40 @@ def pack_kernel(function: Any, lanes: tuple[int, ...], constants: tuple[int, ...
         packers.update(_pack(schedule, lanes, convolution, constants, widening))
     except (tvm.s_tir.ScheduleError, ValueError, RuntimeError):
         return None if any(lanes) else Packed(function)
-    return Packed(schedule.mod["main"], packers)
+    return Packed(_with_plain_conditions(schedule.mod["main"]), packers)
+
+
+def _with_plain_conditions(function: Any) -> Any:
+    """Conditions on channels as conditions on their blocks, where these decide them.
+
+    A condition that depends on the channel within a block would keep the kernel from vectors.  TVM's analyzer knows
+    that ``16 * block + channel < 64`` is ``block < 4``, but not that ``64 <= 16 * block + channel`` is its contrary.
+    """
+    import tvm_ffi
+    from tvm import s_tir, sym, tirx
+
+    def plain(block: Any) -> Any:
+        analyzer = sym.Analyzer()
+        for axis in block.iter_vars:
+            analyzer.bind(axis.var, axis.dom)
+
+        def contrary(each: Any) -> Any:
+            return analyzer.simplify(tirx.Not(tirx.LT(each.b, each.a)))
+
+        body = tvm_ffi.structural_map(block.body, [(tirx.LE, contrary)])
+        return s_tir.SBlock(
+            block.iter_vars,
+            block.reads,
+            block.writes,
+            block.name_hint,
+            body,
+            block.init,
+            block.alloc_buffers,
+            block.match_buffers,
+            block.annotations,
+        )
+
+    return tvm_ffi.structural_map(function, [(s_tir.SBlock, plain)])
 
 
 def _weights_stand(parameters: list[Any], lanes: tuple[int, ...], found: Convolution) -> bool:

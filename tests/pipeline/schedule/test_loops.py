@@ -43,6 +43,15 @@ def test_what_was_done_is_said():
     )
 
 
+@pytest.mark.parametrize(("rows", "tasks", "turns"), [(8, 24, 85), (64, 64, 255)])
+def test_a_loop_that_is_needed_for_tasks_enough_is_not_fused_whole(rows, tasks, turns):
+    """A thread's innermost loop would divide its variable at each turn."""
+    x, y = (te.placeholder((rows // 2, 255 * 16), name=name) for name in "xy")
+    text = schedule_kernel(te.create_prim_func([x, y, topi.concatenate([x, y], 0)])).script()
+    assert f"T.parallel({tasks})" in text
+    assert f"range({turns})" in text
+
+
 def test_a_kernel_that_cannot_be_scheduled_stays_and_says_why(monkeypatch):
     def refuses(schedule, blocks):
         raise tvm.s_tir.ScheduleError("no")

@@ -66,14 +66,19 @@ def _reduction(schedule: Any, block: Block) -> str:
 def parallel(schedule: Any, block: Block, loops: list[Any]) -> list[str]:
     """Fuse the outer loops into one that runs in parallel, if there is work enough; no more than give tasks enough.
 
-    A fused loop divides its variable into the others at every turn, which the innermost of them would feel.
+    A fused loop divides its variable into the others at every turn, which the innermost of them would feel: where it
+    is needed for tasks enough, a part of it stays apart.
     """
     if not loops or (block.iterations is not None and block.iterations < WORTH_A_THREAD):
         return []
-    count, tasks = 0, 1
+    count, before, tasks = 0, 1, 1
     while count < len(loops) and tasks < _ENOUGH_TASKS:
-        tasks *= extent_of(schedule.get(loops[count])) or _ENOUGH_TASKS
+        before, tasks = tasks, tasks * (extent_of(schedule.get(loops[count])) or _ENOUGH_TASKS)
         count += 1
+    if count == len(loops) > 1 and tasks > before:
+        extent = tasks // before
+        parts = next(n for n in range(1, extent + 1) if extent % n == 0 and n * before >= min(_ENOUGH_TASKS, tasks))
+        loops = [*loops[:-1], *schedule.split(loops[-1], [parts, None])]
     schedule.parallel(schedule.fuse(*loops[:count]) if count > 1 else loops[0])
     return ["parallel"]
 
