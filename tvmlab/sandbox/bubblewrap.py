@@ -18,7 +18,18 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _LESSONS = ("naive_fuser.py", "naive_groups.py")  # what an answer may use of the course
 _SETTINGS = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "nsswitch.conf")
-_RIGHTS = ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL", "CHOWN", "SYS_PTRACE", "DAC_OVERRIDE", "NET_ADMIN")
+_RIGHTS = (
+    "SYS_ADMIN",
+    "SETUID",
+    "SETGID",
+    "SETPCAP",
+    "SETFCAP",
+    "KILL",
+    "CHOWN",
+    "SYS_PTRACE",
+    "DAC_OVERRIDE",
+    "NET_ADMIN",
+)
 _HINT = "install bubblewrap (apt-get install bubblewrap), or grade answers that you trust with --no-sandbox"
 
 
@@ -72,7 +83,7 @@ def command(program: str, hidden: Sequence[Path] = ()) -> list[str]:
         if any(real.is_relative_to(each) for each in seen):
             if not real.is_dir():
                 raise BackendError(f"{path.name} lies where answers can read", str(real.parent), "move it elsewhere")
-            masks += ["--tmpfs", str(real)]
+            masks += ["--tmpfs", str(real), "--remount-ro", str(real)]
     return [*_outside(program), *masks, "--remount-ro", "/"]
 
 
@@ -93,6 +104,7 @@ def _outside(program: str) -> list[str]:
     binds += ["--tmpfs", str(_PACKAGE / "course")]
     for each in _LESSONS:
         binds += ["--ro-bind", str(_PACKAGE / "course" / each), str(_PACKAGE / "course" / each)]
+    binds += ["--remount-ro", str(_PACKAGE / "course")]
     rights = ["--cap-drop", "ALL"] + [word for right in _RIGHTS for word in ("--cap-add", f"CAP_{right}")]
     users = [] if os.geteuid() == 0 else ["--unshare-user", "--uid", "0", "--gid", "0"]
     apart = ["--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]

@@ -9,7 +9,7 @@ import signal
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["SCRATCH", "Limits", "enter", "limit", "may_switch_users"]
+__all__ = ["SCRATCH", "Limits", "enter", "limit", "may_switch_users", "size"]
 
 SCRATCH = "/scratch"
 """Where bubblewrap leaves a place for the folder of each answer."""
@@ -17,8 +17,9 @@ SCRATCH = "/scratch"
 _FIRST_USER = 70_000
 _NEW_MOUNTS, _NEW_PROCESSES, _NEW_MESSAGES = 0x0002_0000, 0x2000_0000, 0x0800_0000
 _NEW_NETWORK, _NEW_USERS = 0x4000_0000, 0x1000_0000
-_PRIVATE, _NOSUID, _NODEV = 0x4_0000 | 0x4000, 2, 4
+_PRIVATE, _READ_ONLY, _NOSUID, _NODEV = 0x4_0000 | 0x4000, 1, 2, 4
 _NO_NEW_PRIVILEGES = 38
+_REMOUNT = 32 | 4096  # of this namespace alone
 _CAPABILITIES = 0x2008_0522
 
 
@@ -98,7 +99,11 @@ def _mount(system: ctypes.CDLL, megabytes: int, owner: int) -> None:
         options = f"size={size}m,nr_inodes=4096,mode=700,uid={owner},gid={owner}".encode()
         flags = _NOSUID | _NODEV
         _done(system.mount(b"tmpfs", place.encode(), b"tmpfs", flags, options), f"mount {place}")
-    _done(system.mount(b"proc", b"/proc", b"proc", _NOSUID | _NODEV, None), "mount /proc")
+    for place in ("/tmp", "/dev"):  # noqa: S108 - the parent's, which may be of the same user
+        flags = _REMOUNT | _READ_ONLY | _NOSUID | _NODEV
+        _done(system.mount(None, place.encode(), None, flags, None), f"mount {place}")
+    if system.mount(b"proc", b"/proc", b"proc", _NOSUID | _NODEV, None) != 0:  # where /proc is masked, as in containers
+        _done(system.mount(b"tmpfs", b"/proc", b"tmpfs", _NOSUID | _NODEV | _READ_ONLY, b"size=4k"), "mount /proc")
 
 
 def _drop_capabilities(system: ctypes.CDLL) -> None:
@@ -112,14 +117,26 @@ def _done(result: int, what: str) -> None:
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
-def limit(limits: Limits) -> None:
-    """Set the limits of this process, and let its death be quick: no backtrace, no dump of its memory."""
+def size() -> int:
+    """Bytes of address space that this process has."""
+    import resource
+
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+
+
+def limit(limits: Limits, before: int) -> None:
+    """Set the limits of this process, and let its death be quick: no backtrace, no dump of its memory.
+
+    Parameters
+    ----------
+    before : int
+        What `size` was.
+    """
     import resource
 
     for number in (signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGBUS, signal.SIGABRT):
         signal.signal(number, signal.SIG_DFL)
-    now = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-    memory = now + (limits.megabytes << 20)
+    memory = before + (limits.megabytes << 20)
     seconds = math.ceil(limits.seconds) + 5
     for kind, most in (
         (resource.RLIMIT_AS, memory),

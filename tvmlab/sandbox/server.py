@@ -190,6 +190,7 @@ def _run(number: int, limits: Limits, connection: int, folder: str) -> None:
 
 
 def _shut_in(number: int, limits: Limits, folder: str) -> None:
+    before = cage.size()
     if folder:
         os.chdir(folder)
     else:
@@ -198,7 +199,7 @@ def _shut_in(number: int, limits: Limits, folder: str) -> None:
     home = folder or cage.SCRATCH
     os.environ.update(HOME=home, TMPDIR=home, XDG_CACHE_HOME=home)
     tempfile.tempdir = home
-    cage.limit(limits)
+    cage.limit(limits, before)
 
 
 def _mute() -> None:

@@ -16,7 +16,7 @@ from tvmlab.course import library
 from tvmlab.course.grading.teachers import read_secret, read_teacher
 from tvmlab.course.judging import LOST, check, judge_apart, place_apart
 from tvmlab.course.lessons import exercise_in
-from tvmlab.errors import TvmlabError
+from tvmlab.errors import BackendError, TvmlabError
 from tvmlab.records import Exercise, ExerciseMark, Mismatch, Property, PropertyResult, StudentMarks, Verdict
 from tvmlab.runtime.children import requests
 from tvmlab.sandbox import AnswerLost, Limits, RemoteAnswer, Sandbox
@@ -88,6 +88,8 @@ class Judge:
                         blank = verdict
                         continue
                     page = self._shown(exercise, verdict, hidden, answer)
+                except BackendError:
+                    raise
                 except Exception as error:  # noqa: BLE001 - the property's fault: the class is graded all the same
                     trouble = f"a property of {exercise.id} fails itself: {type(error).__name__}: {error}"
                     mark = _told(exercise, blank, len(hidden), "")
