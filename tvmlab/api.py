@@ -520,6 +520,8 @@ def fuse(
         "without": _several("without", without, "phase2"),
         "templates": _several("templates", templates, "conv_bn_relu"),
     }
+    if isinstance(model, str | os.PathLike) and Path(model).is_dir():
+        model = _as_model(model)  # which says what the folder is
     if level == "onnx" and engine != "tvm" and not hasattr(model, "provenance"):
         from tvmlab import fusion
 

@@ -323,6 +323,16 @@ def test_a_node_that_does_not_fit_is_named(node, what, mend):
     assert mend in str(caught.value)
 
 
+def test_a_node_that_names_an_operator_which_is_not_live():
+    proto = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }", '"" : 17, "tvmlab" : 1')
+    proto.graph.node[0].op_type, proto.graph.node[0].domain = "foreign.clmp", "tvmlab"
+    with pytest.raises(NameRefused, match=r"no operator 'foreign\.clmp' is live") as caught:
+        tl.load(proto)
+    assert caught.value.where == "node 'y'"
+    assert "foreign.clamp" in caught.value.mend
+    assert "--ops FILE.py" in caught.value.mend
+
+
 def test_too_many_outputs_and_bytes_that_are_no_text():
     tl.onnx.register("d", "Relu", PowerRelu)
     two = parse("g (float[2] x) => (float[2] y, float[2] z) { y, z = d.Relu <times: int = 1> (x) }", '"" : 17, "d" : 1')

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from tvmlab import ops
-from tvmlab.errors import LoadError, TvmlabError
+from tvmlab.errors import LoadError, NameRefused, TvmlabError
 from tvmlab.fusion.foreign import Registration, chosen
 from tvmlab.fusion.onnx_file import inner_graphs
 from tvmlab.fusion.onnx_graph import OnnxGraph, fresh_names, label
@@ -191,7 +191,7 @@ def with_live_nodes(proto: ModelProto) -> tuple[ModelProto, dict[str, Any]]:
     """
     graph = OnnxGraph.of(proto)
     found = [(node, chosen(node, graph.versions)) for node in graph.nodes]
-    calls: dict[str, Any] = {node.output[0]: call_of(node) for node, _ in found if node.domain == DOMAIN}
+    calls: dict[str, Any] = {node.output[0]: _named_by(node) for node, _ in found if node.domain == DOMAIN}
     if not any(registration for _, registration in found):
         return proto, calls
     fresh = fresh_names(graph)
@@ -205,6 +205,15 @@ def with_live_nodes(proto: ModelProto) -> tuple[ModelProto, dict[str, Any]]:
             calls[named.output[0]] = call
             nodes.append(_as_live(call))
     return _with_nodes(proto, nodes), calls
+
+
+def _named_by(node: NodeProto) -> LiveCall:
+    """The call that a node of our own domain stands for."""
+    try:
+        return call_of(node)
+    except NameRefused as error:
+        mend = f"{error.mend}; on the command line, --ops FILE.py"
+        raise NameRefused(error.what, f"node {label(node)!r}", mend) from error
 
 
 def _with_names(node: NodeProto, fresh: Callable[[str], str]) -> NodeProto:
