@@ -99,7 +99,8 @@ class Grouping(Explorable):
 
     @property
     def headline(self) -> str:
-        return f"{len(self.graph)} nodes in {len(self)} groups"
+        counted = {"node": len(self.graph), "group": len(self)}
+        return " in ".join(f"{number} {what}{'' if number == 1 else 's'}" for what, number in counted.items())
 
     def to_dict(self) -> dict[str, Any]:
         return {**self.graph.to_dict(), "groups": self.groups}
