@@ -15,21 +15,22 @@ from pygments.token import Comment, Keyword, Literal, Name, Number, Operator, St
 from pygments.util import ClassNotFound
 
 from tvmlab.matching import Block, Matching
-from tvmlab.show import html, palette
+from tvmlab.show import html
 from tvmlab.show.html import MONO, Html, escape, join, muted, readable, tag
 
-__all__ = ["block", "diff", "elided", "highlight", "side_by_side", "unified"]
+__all__ = ["INK", "PAPER", "block", "diff", "elided", "highlight", "side_by_side", "unified"]
 
 _BLOCK = f"font-family:{MONO};font-size:88%;line-height:1.4;white-space:pre;overflow:auto;margin:4px 0;"
-_PAPER = f"{_BLOCK}background:{palette.SHADE};border:none;border-radius:4px;padding:6px 10px"
 
-
-# Half-way between black and white: a contrast of about 4 on either.
-GREY, BLUE, GREEN, VERMILION, PURPLE, OCHRE = "#7D7D7D", "#2F80C5", "#008F68", "#C65B00", "#B8609A", "#A07000"
+# Code lies on a light paper of its own on all themes, as plots do: no colour of a word reads well on light and on dark
+# grounds, and on what is marked as added or removed.
+PAPER, INK, ADDED, REMOVED = "#F6F6F6", "#1F1F1F", "#D9F0E7", "#FAE3D3"
+GREY, BLUE, GREEN, VERMILION, PURPLE, OCHRE = "#5A5A5A", "#1A5A94", "#005C45", "#8F3F00", "#86366E", "#6B4C00"
+_PAPER = f"{_BLOCK}background:{PAPER};color:{INK};border:none;border-radius:4px;padding:6px 10px"
 
 
 class Middle(Style):
-    """Token colours for light and dark themes alike; plain text is the theme's own."""
+    """Token colours on the paper; plain text has the colour of its ink."""
 
     background_color = "transparent"
     styles: ClassVar[dict[_TokenType, str]] = {
@@ -151,8 +152,8 @@ def diff(lines: list[str], hidden: int = 0, rest: str = "") -> Html:
 
 def _diff_line(line: str) -> Html:
     if line.startswith(("@@", "…")):
-        return tag("span", line, style="display:block;opacity:0.6")
-    background = {"+": palette.ADDED, "-": palette.REMOVED}.get(line[:1], "")
+        return tag("span", line, style=f"display:block;color:{GREY}")
+    background = {"+": ADDED, "-": REMOVED}.get(line[:1], "")
     style = f"display:block;{f'background:{background}' if background else ''}"
     return tag("span", line[:1], _line(line[1:]), style=style)
 

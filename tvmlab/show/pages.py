@@ -22,27 +22,31 @@ _NO_NAME = re.compile(r"[^a-z0-9]+")
 _SECTION = re.compile(r'<section id="(?P<name>[^"]*)"><h2>(?P<title>.*?)</h2>')
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _STYLE = f"""
-:root {{ color-scheme: light dark; --ground: #ffffff; --ink: #1f1f1f; --stripe: #f5f5f5; --shade: #f4f4f2; }}
+:root {{
+  color-scheme: light dark;
+  --ground: #ffffff; --ink: #1f1f1f; --stripe: #f5f5f5; --shade: #f4f4f2; --link: {code.BLUE};
+}}
 @media (prefers-color-scheme: dark) {{
-  :root {{ --ground: #161616; --ink: #e4e4e4; --stripe: #212121; --shade: #222222; }}
+  :root {{ --ground: #161616; --ink: #e4e4e4; --stripe: #212121; --shade: #222222; --link: #7db8e8; }}
 }}
 * {{ box-sizing: border-box; }}
 body {{ background: var(--ground); color: var(--ink); font: 16px/1.6 system-ui, 'DejaVu Sans', sans-serif; margin: 0; }}
 main {{ max-width: 62rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }}
 h1, h2, h3 {{ line-height: 1.25; margin: 1.6em 0 0.5em; }}
 h1 {{ margin-top: 0; }}
-a {{ color: {code.BLUE}; }}
+a {{ color: var(--link); }}
 p code, li code, td code {{ background: var(--shade); border-radius: 4px; padding: 0 4px; }}
 code, pre {{ font-family: {MONO}; font-size: 0.88em; }}
 pre {{ overflow: auto; margin: 0; }}
 blockquote {{ border-left: 4px solid {palette.LINE}; margin: 0.8em 0; padding-left: 1em; opacity: 0.85; }}
 img {{ max-width: 100%; }}
 .cell {{ margin: 1rem 0; }}
-.input {{ background: var(--shade); border-left: 4px solid {palette.SIDES[1]}; border-radius: 0 6px 6px 0; }}
+.input {{ border-left: 4px solid {palette.SIDES[1]}; border-radius: 0 6px 6px 0; }}
+.input, .prose pre {{ background: {code.PAPER}; color: {code.INK}; }}
 .input pre, .prose pre {{ padding: 10px 14px; }}
 .output {{ margin: 0.6rem 0 0 4px; padding-left: 14px; overflow: auto; font-size: 0.9rem; }}
 .error {{ border-left: 4px solid {palette.BAD}; }}
-.prose pre {{ background: var(--shade); border-radius: 6px; }}
+.prose pre {{ border-radius: 6px; }}
 .prose table {{ border-collapse: collapse; font-size: 0.92em; }}
 .prose th, .prose td {{ border-bottom: 1px solid {palette.LINE}; padding: 4px 14px 4px 0; text-align: left; }}
 tbody tr:nth-child(even) {{ background: var(--stripe); }}
@@ -51,7 +55,10 @@ section {{ font-size: 0.95rem; overflow-wrap: break-word; }}
 section > div {{ overflow-x: auto; }}
 summary:focus-visible, a:focus-visible {{ outline: 2px solid {palette.SIDES[3]}; }}
 @media print {{
-  :root {{ color-scheme: light; --ground: #ffffff; --ink: #000000; --stripe: #f5f5f5; --shade: #f4f4f2; }}
+  :root {{
+    color-scheme: light;
+    --ground: #ffffff; --ink: #000000; --stripe: #f5f5f5; --shade: #f4f4f2; --link: {code.BLUE};
+  }}
   main, main.wide {{ max-width: none; padding: 0; }}
   nav {{ display: none; }}
   h2 {{ break-after: avoid; }}
