@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tvmlab.matching import match_lines, rename
 from tvmlab.records import FunctionDiff, StageDiff
-from tvmlab.show import code, diffs, palette
+from tvmlab.show import code, diffs
 
 
 def function(name, before, after):
@@ -29,7 +29,7 @@ def test_a_changed_function(draw):
     assert "-b = 2" in page.text
     assert "+b = 3" in page.text
     backgrounds = [s.get("background") for s in page.styles if s.get("display") == "block"]
-    assert backgrounds[:4] == [None, None, palette.REMOVED, palette.ADDED]
+    assert backgrounds[:4] == [None, None, code.REMOVED, code.ADDED]
     assert plain.splitlines()[1] == "main  +1  −1"
 
 
@@ -65,7 +65,7 @@ def test_code_is_escaped_and_coloured(draw):
     page, _ = draw(stages(function("<b>", "x = '<script>'", "def f(): return '</pre>'")))
     assert "-x = '<script>'" in page.text
     assert "+def f(): return '</pre>'" in page.text
-    assert {"#C65B00", "#B8609A"} <= {s.get("color") for s in page.styles}
+    assert {code.VERMILION, code.PURPLE} <= {s.get("color") for s in page.styles}
 
 
 def test_nothing_changed(draw):
