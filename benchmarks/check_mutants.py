@@ -1,7 +1,8 @@
 """How many slips in ``compute`` do the checks find?
 
 Each operator of the gallery is mutated automatically: other constants, operators, comparisons, indices, axes, dtypes,
-max for min, one attribute for another; then two slips at once, until there are enough.  A mutant that TVM or the guards
+max for min, one attribute for another, an element that is read beside its place, negated, scaled, shifted, rounded or kept
+in another dtype; then two slips at once, until there are enough.  A mutant that TVM or the guards
 refuse when it is defined is not counted.  One that the checks C05, C10, C12 and C16 find is caught.  The others are
 compared with the original on 100,000 numbers: what never differs is no slip, and not counted either.
 
@@ -55,8 +56,8 @@ CALLS = {
     "min": ("max",),
     "sum": ("max", "min"),
     "exp": ("tanh", "sigmoid"),
-    "sigmoid": ("tanh", "exp"),
-    "sqrt": ("exp", "tanh"),
+    "sigmoid": ("tanh", "exp", "erf", "floor"),
+    "sqrt": ("exp", "tanh", "abs"),
     "all": ("any",),
 }
 
@@ -64,11 +65,55 @@ CALLS = {
 def changes(function: ast.FunctionDef) -> Iterator[Change]:
     """Every single change of a function: the node, its field, the place in a list, and what comes there."""
     names = [a.arg for a in function.args.args]
+    tensors = {*names, *(n.targets[0].id for n in ast.walk(function) if _makes_a_tensor(n))}
     for node in ast.walk(function):
         for field, value in ast.iter_fields(node):
             for place, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
                 if isinstance(child, ast.AST):
                     yield from ((node, field, place, new) for new in others(child, names))
+                    if _tensor_read(child) in tensors:
+                        yield from ((node, field, place, new) for new in _other_elements(child, names[0]))
+
+
+def _makes_a_tensor(node: ast.AST) -> bool:
+    """Whether it is the assignment of a te.compute to a name."""
+    made = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Call)
+    return made and ast.unparse(node.value.func) == "te.compute"
+
+
+def _tensor_read(node: ast.AST) -> str:
+    """The name of which an element is read; empty if none is."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        return node.func.id
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        return node.value.id
+    return ""
+
+
+def _other_elements(read: ast.AST, like: str) -> Iterator[ast.AST]:
+    """What might be used instead of an element of a tensor."""
+    element = ast.unparse(read)
+    forms = ("-{0}", "{0} * const_like(2, {1})", "{0} * {0}", "{0} + const_like(1, {1})", "{0} - const_like(0.001, {1})")
+    forms += tuple(f"te.{name}({{0}})" for name in ("abs", "floor", "round"))
+    forms += tuple(f"tirx.{name}(const_like(0, {{1}}), {{0}})" for name in ("max", "min"))
+    forms += tuple(f"{{0}}.astype({dtype!r}).astype({{1}}.dtype)" for dtype in ("float16", "int32"))
+    for form in forms:
+        yield ast.parse(form.format(element, like), mode="eval").body
+    yield from _beside(read)
+
+
+def _beside(read: ast.AST) -> Iterator[ast.AST]:
+    """The element before, which at the edge is the same one."""
+    index = list(read.args if isinstance(read, ast.Call) else getattr(read.slice, "elts", [read.slice]))
+    for place, at in enumerate(index):
+        if isinstance(at, ast.Starred):
+            moved = [f"*(tirx.max(v - 1, 0) for v in {ast.unparse(at.value)})"]
+        else:
+            moved = [f"tirx.max({ast.unparse(at)} - 1, 0)"]
+        texts = [*map(ast.unparse, index[:place]), *moved, *map(ast.unparse, index[place + 1 :])]
+        name = ast.unparse(read.func if isinstance(read, ast.Call) else read.value)
+        form = f"{name}({', '.join(texts)})" if isinstance(read, ast.Call) else f"{name}[{', '.join(texts)}]"
+        yield ast.parse(form, mode="eval").body
 
 
 def others(node: ast.AST, names: list[str]) -> Iterator[ast.AST]:

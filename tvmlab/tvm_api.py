@@ -5,6 +5,7 @@ Written for apache-tvm 0.27.  When TVM moves, this is the file to mend.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -209,6 +210,48 @@ def refuse_bodies_of_nothing() -> None:
 
     checked.refuses_nothing = True  # type: ignore[attr-defined]
     operation.convert = checked
+
+
+def refuse_nothing_in_te() -> None:
+    """Let te refuse None as an index, an axis, a size or a condition: as a null of C++ it ends the process later."""
+    from tvm import te, tirx
+
+    for owner in (te, tirx):
+        for name in ("compute", "reduce_axis", "sum", "max", "min"):
+            if hasattr(owner, name):
+                _refuse_nothing(owner, name, 2)
+        for name in ("all", "any"):
+            _refuse_nothing(owner, name, None)
+    _refuse_nothing(te.Tensor, "__call__", None)
+
+
+def _refuse_nothing(owner: Any, name: str, looked_at: int | None) -> None:
+    """Let a function refuse None among its first arguments, and in lists among them."""
+    function = getattr(owner, name)
+    if hasattr(function, "refuses_nothing"):
+        return
+    called = "a te tensor" if name == "__call__" else name
+
+    @functools.wraps(function)
+    def refusing(*arguments: Any, **named: Any) -> Any:
+        for given in (*arguments[:looked_at], named.get("axis", 0)):
+            if given is None or (isinstance(given, list | tuple) and any(each is None for each in given)):
+                raise TypeError(f"{called} is given None")
+        return function(*arguments, **named)
+
+    refusing.refuses_nothing = True  # type: ignore[attr-defined]
+    setattr(owner, name, refusing)
+
+
+def refuse_loops_over_tensors() -> None:
+    """Let Python's loops, ``sum``, ``max``, ``list`` and ``in`` refuse te tensors.
+
+    A te tensor gives an element for every index, so that a loop over it would never end, and fill the memory.
+    """
+    from tvm import te
+
+    for kind in (te.Tensor, te.tensor.TensorSlice):
+        kind.__iter__ = None
 
 
 def onnx_operators() -> frozenset[str]:

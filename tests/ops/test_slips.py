@@ -34,6 +34,23 @@ SLIPS = {
     "lambda returns nothing": Slip(
         "def compute(x):\n    return te.compute(x.shape, lambda *i: None)\n", 3, ("a return is missing",)
     ),
+    "Python's sum over a tensor": Slip(
+        "def compute(x):\n    return te.compute((), lambda: sum(x))\n", 3, ("looped over", "te.sum")
+    ),
+    "an index that is nothing": Slip(
+        "def compute(x):\n    at = {0: 'i'}\n    return te.compute(x.shape, lambda *i: x(*(at.get(a) for a in (1, 2))))\n",
+        4,
+        ("a te tensor is given None", "a dict lacks"),
+    ),
+    "a condition that is nothing": Slip(
+        "def compute(x):\n    f = lambda i: tirx.all(i > 0, None)\n"
+        "    return te.compute(x.shape[:1], lambda i: tirx.if_then_else(f(i), x(i, 0), const_like(0, x)))\n",
+        3,
+        ("all is given None",),
+    ),
+    "a loop over a row": Slip(
+        "def compute(x):\n    return te.compute((x.shape[0],), lambda i: max(x[i]))\n", 3, ("looped over",)
+    ),
     "TVM's operator with a dict for attributes": Slip(
         "import tvm\n" + OK + "def lower_for_llvm(x):\n"
         "    return relax.Call(tvm.ir.Op.get('relax.nn.softmax'), [x], {'axis': -1})\n",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tvmlab.checks import variants
-from tvmlab.checks.comparison import Mismatch, expectation, first_mismatch
+from tvmlab.checks.comparison import Mismatch, all_lost, expectation, first_mismatch
 from tvmlab.checks.inputs import HUGE, Round, rounds, sought
 from tvmlab.checks.interpreter import Decision
 from tvmlab.checks.outcome import Outcome, failed, ok, skipped, warning
@@ -17,6 +17,7 @@ from tvmlab.checks.repro import compare_cell
 from tvmlab.checks.shrinking import Counterexample, shrink
 from tvmlab.checks.subject import Configuration, Prepared, Refused, Subject, call_text
 from tvmlab.errors import TvmlabError
+from tvmlab.ops import bounds
 from tvmlab.ops.evaluate import NotEvaluable
 from tvmlab.ops.lowering import location_of_compute
 
@@ -56,6 +57,7 @@ class Counter:
         self.subject = subject
         self.hard: Counterexample | None = None
         self.soft: Counterexample | None = None
+        self.outside: str | None = None
         self.compared = 0
         self.calls = 0
         self.refusals: list[str] = []
@@ -93,7 +95,8 @@ class Counter:
         try:
             evaluation = prepared.evaluate(each.arrays, decisions)
             if evaluation.hazards:
-                return  # C09 tells
+                self._outside(prepared)
+                return
             got, errors = tuple(evaluation.outputs), evaluation.errors
         except NotEvaluable:
             try:
@@ -104,8 +107,19 @@ class Counter:
                 return
         self._compare(prepared, each, got, wanted, errors)
 
+    def _outside(self, prepared: Prepared) -> None:
+        """What an element outside of an input holds is no value of the reference's; what depends on data, C09 tells."""
+        try:
+            read = bounds.first_read_outside(prepared.outputs)
+        except NotEvaluable:
+            return
+        if read is not None and self.outside is None:
+            self.outside = f"for {prepared.configuration} it reads {read.tensor} at {read.value} on axis {read.axis}"
+
     def _compare(self, prepared: Prepared, each: Round, got: Any, wanted: Any, errors: Any) -> None:
         mismatch = first_mismatch(got, wanted, errors)
+        if mismatch is None and not each.special:
+            mismatch = all_lost(got, wanted)
         self.calls += 1
         self.compared += sum(g.size for g in got)
         if mismatch is None:
@@ -143,6 +157,13 @@ class Counter:
                 location_of_compute(self.subject.spec),
                 compare_cell(self.subject.op, small.arrays, small.configuration.attributes),
                 notes,
+            )
+        if self.outside:
+            return failed(
+                f"{self.outside}, outside of it, where the reference has a value",
+                "%tvm_check --only C09 shows the read; guard it with tirx.if_then_else",
+                location_of_compute(self.subject.spec),
+                notes=notes,
             )
         if not self.calls:
             reason = next(iter(self.refusals), "it took none of the inputs that were tried")

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from tvmlab.checks.subject import Configuration, Refused, Subject
 
-__all__ = ["Expectation", "Mismatch", "expectation", "first_mismatch"]
+__all__ = ["Expectation", "Mismatch", "all_lost", "expectation", "first_mismatch"]
 
 Array = NDArray[Any]
 
 _RESERVE = 1.5
 _ULPS_UNKNOWN = 64
+_SEVERAL = 4
 _WIDER_THAN_DOUBLE = float(np.finfo(np.longdouble).eps) < 1e-18
 
 
@@ -101,6 +102,19 @@ def first_mismatch(got: Sequence[Array], expected: Expectation, errors: Sequence
         if bad is not None and (found is None or (found.special and not bad.special)):
             found = bad
     return found
+
+
+def all_lost(got: Sequence[Array], expected: Expectation) -> Mismatch | None:
+    """An output of which nothing is left but infinities and NaN, where the reference has ordinary numbers.
+
+    Rounding may excuse one such element, as in 1 / (a - b), and not all of them.
+    """
+    for number, (result, exact) in enumerate(zip(got, expected.exact, strict=True)):
+        if result.shape == exact.shape and result.dtype.kind == "f" and result.size >= _SEVERAL:
+            ordinary = np.isfinite(exact) & np.isfinite(expected.own[number])
+            if ordinary.all() and not np.isfinite(result).any():
+                return Mismatch(number, (0,) * result.ndim, exact.flat[0].item(), result.flat[0].item(), True)
+    return None
 
 
 def _mismatch(number: int, got: Array, exact: Array, own: Array, error: Array | None) -> Mismatch | None:

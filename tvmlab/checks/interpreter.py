@@ -204,7 +204,8 @@ class _Run:
         """The sum along the last axis, rounded after each addition as a loop does."""
         partial = np.add.accumulate(full, axis=-1, dtype=full.dtype)
         rounding = np.asarray(_rounding(partial[..., 1:], self._excused(partial.dtype)))
-        return _Value(partial[..., -1], error.sum(axis=-1) + rounding.sum(axis=-1, initial=0.0), data)
+        total = error.sum(axis=-1) + rounding.sum(axis=-1, initial=0.0)
+        return _Value(partial[..., -1], _settled(partial[..., -1], total), data)
 
     def node(self, node: Any) -> _Value:
         kind = type(node).__name__
@@ -351,18 +352,15 @@ class _Run:
             return _Value(value, 1.0 if doubtful else 0.0, any(a.data for a in args))
         error = np.zeros(exact.shape)
         if any(np.any(a.error) for a in args):
-            for sign in (-1, 1):
-                moved = function(*(w + sign * a.error for w, a in zip(wide, args, strict=True)))
-                error = np.maximum(error, np.abs(moved - exact))
-            if len(args) == 2:
-                moved = function(wide[0] - args[0].error, wide[1] + args[1].error)
-                error = np.maximum(error, np.abs(moved - exact))
+            for signs in [(-1, -1), (1, 1)] + [(-1, 1)] * (len(args) == 2):
+                moved = function(*(w + s * a.error for w, s, a in zip(wide, signs, args, strict=False)))
+                error = np.maximum(error, np.where(moved == exact, 0.0, np.abs(moved - exact)))
         own = (
             0.0 if name in _EXACT else _ULPS_OF_FUNCTION * 2 * _rounding(value, self._excused(dtype)) + _flushed(dtype)
         )
         if name in _CANCELLING:
             own = own + _ULPS_OF_FUNCTION * float(np.finfo(self._excused(dtype)).eps)
-        return _Value(value, error + own, any(a.data for a in args))
+        return _Value(value, _settled(value, error + own), any(a.data for a in args))
 
 
 def _adds(combiner: Any) -> bool:
@@ -415,17 +413,24 @@ def _error(kind: str, a: _Value, b: _Value, value: Array, dtype: np.dtype[Any]) 
         return 0.0 if kind in ("Max", "Min") else rounding
     va, vb = np.abs(np.asarray(a.value, "float64")), np.abs(np.asarray(b.value, "float64"))
     if kind in ("Add", "Sub"):
-        return ea + eb + rounding
+        return _settled(value, ea + eb + rounding)
     if kind in ("Max", "Min"):
         return np.where(_doubt(a, b) > 0, np.maximum(ea, eb), np.where(_ARITHMETIC["First" + kind](a, b), ea, eb))
     if kind == "Mul":
         grown = np.where(eb > 0, va * eb, 0.0) + np.where(ea > 0, vb * ea, 0.0)
-        return grown + ea * eb + rounding
+        sure = (np.isinf(va) & (vb > eb)) | (np.isinf(vb) & (va > ea))
+        return _settled(value, np.where(sure, 0.0, grown + ea * eb + rounding))
     if kind == "Div" and dtype.kind == "f":
         room = vb - eb
         quotient = np.abs(np.asarray(value, "float64"))
-        return np.where(room > 0, (ea + np.where(eb > 0, quotient * eb, 0.0)) / room, np.inf) + rounding
+        grown = (ea + np.where((eb > 0) & np.isfinite(quotient), quotient * eb, 0.0)) / room
+        return _settled(value, np.where(room > 0, grown, np.inf) + rounding)
     return np.full(np.shape(value), np.inf)  # jumps: any value may be right
+
+
+def _settled(value: Any, error: Any) -> Any:
+    """The error of a value; none where it is infinite or no number beyond doubt, as after an overflow."""
+    return np.where(np.isfinite(value) | ~np.isfinite(error), error, 0.0)
 
 
 def _chosen(condition: _Value, yes: _Value, no: _Value) -> _Value:

@@ -167,8 +167,13 @@ def other_ranks(subject: Subject) -> list[Configuration]:
 
 def _square(shapes: Sequence[tuple[tuple[int, ...], ...]]) -> list[tuple[tuple[int, ...], ...]]:
     """Of every number of axes, all of one size: there axes that are exchanged read inside, and elsewhere."""
-    made = [tuple(tuple(4 if d > 1 else d for d in shape) for shape in several) for several in shapes]
-    return [several for several in dict.fromkeys(made) if any(len(shape) > 1 for shape in several)][:4]
+    made: dict[tuple[int, ...], tuple[tuple[int, ...], ...]] = {}
+    for several in shapes:
+        if any(len(shape) > 1 for shape in several):
+            square = tuple(tuple(4 if d > 1 else d for d in shape) for shape in several)
+            ranks = tuple(map(len, several))
+            made[ranks] = max(made.get(ranks, square), square)  # no size of 0 or 1, if there is such a one
+    return list(made.values())[:4]
 
 
 def _at(base: Configuration, shapes: Sequence[tuple[int, ...]], attributes: Any) -> Configuration:

@@ -630,6 +630,22 @@ TABLE: tuple[Rule, ...] = (
         'vm["{0}"]({2})',
     ),
     Rule(
+        "E49",
+        "compute",
+        r"'(?:Tensor|TensorSlice)' object is not iterable|argument of type '(?:Tensor|TensorSlice)' is not iterable",
+        "a te tensor was looped over, or given to Python's sum, max, min, list or in; it is a formula, and holds no data yet",
+        "combine its elements over a reduction axis with te.sum or te.max; its sizes are in x.shape",
+        "k = te.reduce_axis((0, x.shape[0]))\nte.compute((), lambda: te.sum(x[k], axis=k))",
+        python=True,
+    ),
+    Rule(
+        "E50",
+        "compute",
+        r"(a te tensor|compute|reduce_axis|sum|max|min|all|any) is given None",
+        "{0} is given None, as an index, an axis, a size or a condition",
+        "look where it comes from: a key that a dict lacks, or a function without a return",
+    ),
+    Rule(
         "E48",
         "run",
         r"bad_alloc|not enough memory to run",

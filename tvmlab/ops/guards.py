@@ -361,7 +361,7 @@ def _keeps_nan(spec: OpSpec, output: te.Tensor, expected: Any, inputs: Mapping[t
         return
     try:
         got = element(output, (0,) * expected.ndim, inputs)
-    except (NotEvaluable, IndexError):
+    except (NotEvaluable, IndexError, ArithmeticError, ValueError):  # such as an integer of NaN
         return
     if not math.isnan(got):
         raise ComputeError(
