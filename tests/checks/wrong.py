@@ -133,6 +133,22 @@ WRONG: dict[str, tuple[str, str]] = {
             "    return te.compute(rest, lambda *i: te.sum(x(*i[:a], k, *i[a:]), axis=k), name='s')\n"
         ),
     ),
+    "compute that fails for another attribute": (
+        "C05",
+        (
+            "type_rule = rules.same\nclass Attrs:\n    mode: str = 'plain'\n\ndef compute(x, mode):\n"
+            "    by = {'plain': 2}[mode] if mode in ('plain', 'double') else 3\n"
+            "    return te.compute(x.shape, lambda *i: x(*i) * const_like(by, x), name='k')\n"
+        ),
+    ),
+    "compute without a rule that fails for another attribute": (
+        "C05",
+        (
+            "class Attrs:\n    axis: int | None = None\n\ndef compute(x, axis):\n"
+            "    if axis is None:\n        return te.compute(x.shape, lambda *i: x(*i), name='k')\n"
+            "    return te.compute(x.shapes, lambda *i: x(*i), name='k')\n"
+        ),
+    ),
     "rule that takes ranks which compute does not": (
         "C05",
         "type_rule = rules.same\n\ndef compute(x):\n    return te.compute(x.shape, lambda i, j: x[i, j], name='k')\n",
@@ -198,6 +214,21 @@ WRONG: dict[str, tuple[str, str]] = {
             "def compute(x, at):\n    return te.compute(at.shape, lambda i: x[at[i]], name='k')\n"
         ),
     ),
+    "a store outside, written by hand": (
+        "C09",
+        (
+            "def compute(x):\n    far = [tirx.const(500_000_000, 'int64'), tirx.const(0, 'int64')]\n"
+            "    return te.extern(x.shape, [x], lambda i, o: tirx.BufferStore(o[0], const_like(1, x), far), name='k',"
+            " dtype=str(x.dtype))\n"
+        ),
+    ),
+    "a C function that ends the process": (
+        "C09",
+        (
+            "def compute(x):\n    return te.compute(x.shape, lambda *i: tirx.call_extern(str(x.dtype), 'abort', x(*i)),"
+            " name='k')\n"
+        ),
+    ),
     "divides by its data": (
         "C09",
         (
@@ -240,6 +271,39 @@ WRONG: dict[str, tuple[str, str]] = {
             "    return te.compute(x.shape, lambda *i: power(*i) / total(*i[:-1]), name='k')\n\n"
             "def reference(x):\n    power = np.exp(x - x.max(axis=-1, keepdims=True))\n"
             "    return power / power.sum(axis=-1, keepdims=True)\n"
+        ),
+    ),
+    "softmax that adds the largest": (
+        "C10",
+        (
+            "type_rule = rules.same\n\ndef compute(x):\n    *rows, size = x.shape\n"
+            "    k, j = (te.reduce_axis((0, size), name=n) for n in 'kj')\n"
+            "    largest = te.compute(rows, lambda *i: te.max(x(*i, k), axis=k), name='largest')\n"
+            "    power = te.compute(x.shape, lambda *i: te.exp(x(*i) + largest(*i[:-1])), name='power')\n"
+            "    total = te.compute(rows, lambda *i: te.sum(power(*i, j), axis=j), name='total')\n"
+            "    return te.compute(x.shape, lambda *i: power(*i) / total(*i[:-1]), name='k')\n\n"
+            "def reference(x):\n    power = np.exp(x - x.max(axis=-1, keepdims=True))\n"
+            "    return power / power.sum(axis=-1, keepdims=True)\n"
+        ),
+    ),
+    "rows exchanged, which shows with three axes alone": (
+        "C10",
+        (
+            "type_rule = rules.same\n\ndef compute(x):\n    *rows, size = x.shape\n"
+            "    k = te.reduce_axis((0, size), name='k')\n"
+            "    total = te.compute(rows, lambda *i: te.sum(x(*i, k), axis=k), name='total')\n"
+            "    return te.compute(x.shape, lambda *i: x(*i) + total(*reversed(i[:-1])), name='k')\n\n"
+            "def reference(x):\n    return x + x.sum(axis=-1, keepdims=True)\n"
+        ),
+    ),
+    "everything divided by zero": (
+        "C10",
+        (
+            "type_rule = rules.same\n\ndef compute(x):\n    *rows, size = x.shape\n"
+            "    k = te.reduce_axis((0, size), name='k')\n"
+            "    largest = te.compute(rows, lambda *i: te.max(x(*i, k), axis=k), name='largest')\n"
+            "    return te.compute(x.shape, lambda *i: x(*i) / te.sin(largest(*i[:-1]) - largest(*i[:-1])), name='k')\n\n"
+            "def reference(x):\n    return x / (x.max(axis=-1, keepdims=True) + 10)\n"
         ),
     ),
     # C11: the same bits

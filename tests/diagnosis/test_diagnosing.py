@@ -229,6 +229,29 @@ PROVOKED = [  # key, cell, what the top line says
     ("E33", 'tvm.s_tir.Schedule(te.create_prim_func([t])).get_block("b")', "get_block is a name of an older TVM"),
     ("E34", 'built(graph(lambda x: relax.Tuple([x, x])))["main"](tensor(2, 3)).numpy()', "gives a tuple"),
     ("E41", 'relax.Call(Op.get("relax.matmul"), [x, w])', "called without its attributes"),
+    (
+        "E42",
+        (
+            'cuda = tvm.target.Target({"kind": "cuda", "arch": "sm_80"}, host={"kind": "llvm"})\n'
+            'kernel = te.create_prim_func([t, te.compute((4,), lambda i: t[i] * t[i], name="square")])\n'
+            "module = tirx.transform.BindTarget(cuda)(tvm.IRModule({'main': kernel}))\n"
+            "module = tvm.s_tir.transform.LowerOpaqueBlock()(tvm.s_tir.transform.ConvertBlocksToOpaque()(module))\n"
+            "tirx.transform.VerifyMemory()(module)"
+        ),
+        "loops that are bound to no threads",
+    ),
+    (
+        "E44",
+        (
+            "store = lambda i, o: tirx.BufferStore(o[0], tirx.const(1, 'float32'), [tirx.const(0, 'int64')] * 2)\n"
+            "by_hand = lambda x: te.extern(x.shape, [x], store, name='by_hand', dtype='float32')\n"
+            "raw('told.by_hand', same, lambda bb, call: bb.call_te(by_hand, call.args[0]))\n"
+            "module = graph(relax.op.exp, Op.get('relax.told.by_hand'))\n"
+            "for name in 'LegalizeOps AnnotateTIROpPattern FuseOps FuseTIR'.split():\n"
+            "    module = getattr(relax.transform, name)()(module)"
+        ),
+        "describe one value in two ways",
+    ),
     ("E43", 'emit(topi.nn.relu, relax.Var("s", relax.TensorType(ndim=2, dtype="float32")))', "shape is not known"),
     ("E45", "te.compute((4,), lambda i: t[i] // 0)", "divided by zero"),
     ("E46", 'tvm.target.Target("llvm -mcpu=skylake")', "a dictionary now"),

@@ -10,6 +10,7 @@ from tvm.relax import TensorType
 
 from tvmlab.checks import variants
 from tvmlab.checks.outcome import Outcome, failed, ok, skipped, warning
+from tvmlab.checks.repro import call_cell, given
 from tvmlab.checks.subject import Configuration, Refused, Subject, Unkept
 from tvmlab.errors import TvmlabError
 from tvmlab.ops import lowering
@@ -20,26 +21,52 @@ _DTYPES = ("float32", "float16", "float64", "int32", "int8", "uint8", "bool")
 def run(subject: Subject) -> Outcome:
     """Compare shape, dtype and number of outputs over attributes, shapes, dtypes and symbolic sizes."""
     spec = subject.spec
-    if spec.type_rule is None:
-        return ok("there is no type_rule: the type is derived from compute, and cannot disagree")
     tried = 0
-    unkept: tuple[Configuration, Unkept] | None = None
+    failures: list[tuple[Configuration, Unkept]] = []
     for configuration in _configurations(subject):
         try:
             subject.prepare(configuration)
         except Unkept as failure:
             filled = all(d for shape in configuration.shapes for d in shape)
             if filled and configuration.dtypes == subject.base.dtypes:
-                unkept = unkept or (configuration, failure)
+                failures.append((configuration, failure))
             continue
         except Refused:
             continue
         except TvmlabError as error:
-            return failed(error.what, error.mend, error.where, _repro(subject, configuration))
+            return failed(error.what, error.mend, error.where, call_cell(subject.op, configuration))
         tried += 1
+    slip = next((each for each in failures if each[1].slip and _ranks(each[0]) == _ranks(subject.base)), None)
+    if slip is not None:
+        return failed(
+            f"compute fails on {slip[0]}{given(slip[0])}: {_reason(slip[1])}",
+            "mend compute for these attributes; what it cannot take, validate() of Attrs or the rule has to refuse",
+            lowering.location_of_compute(spec),
+            call_cell(subject.op, slip[0]),
+        )
     if not tried:
         return skipped("it took none of the inputs that were tried")
-    symbolic = 0
+    if spec.type_rule is None:
+        return ok("there is no type_rule: the type is derived from compute, and cannot disagree")
+    symbolic = _symbolic(subject)
+    if isinstance(symbolic, Outcome):
+        return symbolic
+    promised = next((each for each in failures if each[1].promised), None)
+    if promised is not None:
+        return warning(
+            f"the rule takes {promised[0]}{given(promised[0])}, and compute does not: {_reason(promised[1])}",
+            "let the rule raise ValueError for what compute cannot take, such as another number of axes",
+            spec.source.of_function(spec.type_rule.function),
+            call_cell(subject.op, promised[0]),
+        )
+    return ok(f"rule and compute agree on {tried} combinations of attributes, shapes and dtypes, {symbolic} symbolic")
+
+
+def _symbolic(subject: Subject) -> Outcome | int:
+    """On how many types with open sizes rule and compute agree."""
+    spec = subject.spec
+    assert spec.type_rule is not None
+    agreed = 0
     for configuration in itertools.islice(_accepted(subject), 3 if subject.quick else 12):
         for open_axes in (_all_open, _first_open):
             types = open_axes(configuration)
@@ -50,22 +77,23 @@ def run(subject: Subject) -> Outcome:
                 continue
             if not lowering.agree(declared, computed):
                 found = lowering.disagreement(spec, types, declared, computed)
-                return failed(found.what, found.mend, found.where, _repro(subject, configuration))
-            symbolic += 1
-    if unkept is not None:
-        configuration, failed_compute = unkept
-        return warning(
-            f"the rule takes {configuration}, and compute does not: {failed_compute}",
-            "let the rule raise ValueError for what compute cannot take, such as another number of axes",
-            spec.source.of_function(spec.type_rule.function),
-            _repro(subject, configuration),
-        )
-    return ok(f"rule and compute agree on {tried} combinations of attributes, shapes and dtypes, {symbolic} symbolic")
+                return failed(found.what, found.mend, found.where, call_cell(subject.op, configuration))
+            agreed += 1
+    return agreed
+
+
+def _ranks(configuration: Configuration) -> list[int]:
+    return [len(shape) for shape in configuration.shapes]
+
+
+def _reason(failure: Unkept) -> str:
+    """What went wrong, without the name of the operator and of the part."""
+    return str(failure).partition(" fails: ")[2] or str(failure)
 
 
 def _configurations(subject: Subject) -> Iterator[Configuration]:
     limit = 12 if subject.quick else 60
-    found = variants.configurations(subject, limit)
+    found = variants.configurations(subject, limit, failing=True)
     yield from found
     yield from (c for c in variants.other_ranks(subject) if all(d for s in c.shapes for d in s))
     if not subject.quick:
@@ -101,9 +129,3 @@ def _first_open(configuration: Configuration) -> list[TensorType]:
         TensorType([symbol if d == first else d for d in shape], dtype)
         for shape, dtype in zip(configuration.shapes, configuration.dtypes, strict=True)
     ]
-
-
-def _repro(subject: Subject, configuration: Configuration) -> str:
-    from tvmlab.checks.repro import call_cell
-
-    return call_cell(subject.op, configuration)

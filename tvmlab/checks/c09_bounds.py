@@ -7,19 +7,21 @@ import dataclasses
 from tvmlab.checks import variants
 from tvmlab.checks.inputs import rounds
 from tvmlab.checks.outcome import Outcome, failed, failed_by, ok, warning
-from tvmlab.checks.repro import call_cell
-from tvmlab.checks.subject import Configuration, Prepared, Refused, Subject, divides_integers
+from tvmlab.checks.repro import call_cell, given
+from tvmlab.checks.subject import Prepared, Refused, Subject, divides_integers
 from tvmlab.checks.walking import data_reads
-from tvmlab.errors import TvmlabError
+from tvmlab.errors import PipelineError, TvmlabError
 from tvmlab.ops import bounds, lowering, reading, rules
 from tvmlab.ops.evaluate import NotEvaluable
 from tvmlab.records import Reads
+from tvmlab.runtime import Isolated
 
 
 def run(subject: Subject) -> Outcome:
     """Prove every read, or try it out; then look at what depends on data."""
     proved = tried = 0
     hazard = ""
+    unseen = False
     for configuration in variants.configurations(subject, 10 if subject.quick else 48):
         try:
             prepared = subject.prepare(configuration)
@@ -46,8 +48,13 @@ def run(subject: Subject) -> Outcome:
             try:
                 found = prepared.evaluate(each.arrays).hazards
             except NotEvaluable:
+                unseen = True
                 break
             hazard = hazard or next(iter(found), "")
+    if unseen and not subject.quick:
+        died = _tried_out(subject)
+        if died is not None:
+            return died
     by_data = data_reads(subject.prepare(subject.base))
     if by_data:
         return warning(
@@ -65,11 +72,30 @@ def run(subject: Subject) -> Outcome:
     return ok(f"{how}, {tried} were tried out at every element" if tried else how)
 
 
+def _tried_out(subject: Subject) -> Outcome | None:
+    """Run what cannot be evaluated, such as loops that were written by hand, in a child; what it died of, if it did."""
+    kernel = subject.kernel(subject.base)
+    if not isinstance(kernel, Isolated):
+        return None
+    prepared = subject.prepare(subject.base)
+    try:
+        for each in rounds(subject, prepared, 2):
+            subject.call(kernel, each.arrays)
+    except PipelineError as error:
+        return failed(
+            f"on {subject.base} {error.what}",
+            error.mend,
+            lowering.location_of_compute(subject.spec),
+            call_cell(subject.op, subject.base),
+        )
+    return None
+
+
 def _outside(subject: Subject, prepared: Prepared, read: bounds.Read) -> Outcome:
     configuration = prepared.configuration
     index, size = rules.as_written(read.index), rules.as_written(read.size)
     said = failed(
-        f"for {configuration}{_given(configuration)} it reads {read.tensor} at {read.value} on axis {read.axis}, "
+        f"for {configuration}{given(configuration)} it reads {read.tensor} at {read.value} on axis {read.axis}, "
         f"whose size is {size}",
         f"guard the read: tirx.if_then_else(tirx.all({index} >= 0, {index} < {size}), …, const_like(0, {read.tensor}))",
         lowering.location_of_compute(subject.spec),
@@ -85,7 +111,3 @@ def _drawn(subject: Subject, prepared: Prepared) -> Reads | None:
         if at is not None:
             return reading.reads_of(subject.op.name, prepared.outputs, at, output, prepared.placeholders)
     return None
-
-
-def _given(configuration: Configuration) -> str:
-    return "".join(f", {k}={v!r}" for k, v in configuration.attributes.items())

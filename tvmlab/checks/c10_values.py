@@ -103,6 +103,8 @@ class Counter:
                 subject.safe(prepared, each.arrays)
                 got, errors = subject.run(configuration, each.arrays), None
             except (Refused, TvmlabError) as refusal:
+                if isinstance(refusal, TvmlabError) and subject.death:
+                    raise
                 self.refusals.append(str(refusal).split("\n", maxsplit=1)[0])
                 return
         self._compare(prepared, each, got, wanted, errors)
@@ -167,7 +169,7 @@ class Counter:
             )
         if not self.calls:
             reason = next(iter(self.refusals), "it took none of the inputs that were tried")
-            if reason and self.refusals:
+            if self.refusals and not self.subject.death:
                 return warning(f"nothing could be compared: {reason}", "let the reference take what compute takes")
             return skipped(reason)
         how = "" if self.subject.quick else ", also as compiled"

@@ -10,24 +10,23 @@ from tvm.relax import TensorType
 from tvmlab.checks import variants
 from tvmlab.checks.comparison import Expectation, first_mismatch
 from tvmlab.checks.inputs import rounds
+from tvmlab.checks.kernels import Kernel, runnable
 from tvmlab.checks.outcome import Outcome, failed, ok, skipped
 from tvmlab.checks.repro import call_cell
-from tvmlab.checks.subject import Configuration, Refused, Subject, legalized, outputs_of
+from tvmlab.checks.subject import Configuration, Refused, Subject, legalized
 from tvmlab.errors import TvmlabError
 from tvmlab.ops import lowering
 from tvmlab.ops.evaluate import NotEvaluable
-from tvmlab.runtime import Executable, compile_module
 
-_EMPTY = "sizes of 0 were left out: with open sizes TVM leaves a reduction over nothing uninitialised"
 _ATTRIBUTES = 3
-_SIZES = 8
+_SIZES = 7
+_EMPTY = 3
 
 
 def run(subject: Subject) -> Outcome:
     """Compile with symbols for sizes, and run at several."""
     ran = compiled = 0
     reason = ""
-    empty = False
     for attributes in variants.attribute_variants(subject, 8)[:_ATTRIBUTES]:
         base = Configuration(subject.base.shapes, subject.base.dtypes, attributes)
         if not subject.takes(base):
@@ -39,26 +38,19 @@ def run(subject: Subject) -> Outcome:
         kernel, pattern = made
         compiled += 1
         for configuration in _sizes(subject, base, pattern):
-            if _reduces_nothing(subject, base, configuration):
-                empty = True
-                continue
             found = _run(subject, kernel, configuration)
             if isinstance(found, Outcome):
                 return found
             ran += found
     if not compiled:
         return skipped(f"it needs sizes that are known when it is compiled: {reason}" if reason else "no inputs fit")
+    if not ran:
+        return skipped(subject.death or "none of the inputs that were tried could be run")
     why = f"compiled {compiled} times for open sizes, it gave in {ran} calls what it gives compiled for each size"
-    return ok(why, (_EMPTY,) if empty else ())
+    return ok(why)
 
 
-def _reduces_nothing(subject: Subject, base: Configuration, configuration: Configuration) -> bool:
-    """Whether a reduction of the base is over a size that is 0 here: TVM leaves its result uninitialised."""
-    zero = any(d == 0 for shape in configuration.shapes for d in shape)
-    return zero and subject.prepare(base).reduces
-
-
-def _compiled(subject: Subject, base: Configuration) -> tuple[Executable, list[list[Any]]] | str:
+def _compiled(subject: Subject, base: Configuration) -> tuple[Kernel, list[list[Any]]] | str:
     """The kernel for open sizes, and the sizes or symbols of its inputs; or why there is none."""
     symbols: dict[int, tirx.Var] = {}
     pattern: list[list[Any]] = [
@@ -69,14 +61,15 @@ def _compiled(subject: Subject, base: Configuration) -> tuple[Executable, list[l
         return "there is no size above 1"
     types = [TensorType(dims, dtype) for dims, dtype in zip(pattern, base.dtypes, strict=True)]
     try:
-        return compile_module(legalized(subject.op, types, base.attributes)), pattern
+        return runnable(legalized(subject.op, types, base.attributes)), pattern
     except TvmlabError as error:
         return error.what
 
 
 def _sizes(subject: Subject, base: Configuration, pattern: list[list[Any]]) -> list[Configuration]:
-    """Shapes of the pattern."""
-    found = []
+    """Shapes of the pattern, some of them with a size of 0."""
+    filled: list[Configuration] = []
+    empty: list[Configuration] = []
     for shapes in variants.shape_variants(subject):
         bound: dict[Any, int] = {}
         fits = [len(s) for s in shapes] == [len(p) for p in pattern] and all(
@@ -86,11 +79,11 @@ def _sizes(subject: Subject, base: Configuration, pattern: list[list[Any]]) -> l
         )
         candidate = Configuration(tuple(shapes), base.dtypes, base.attributes)
         if fits and subject.takes(candidate):
-            found.append(candidate)
-    return found[:_SIZES]
+            (empty if any(0 in shape for shape in shapes) else filled).append(candidate)
+    return filled[:_SIZES] + empty[:_EMPTY]
 
 
-def _run(subject: Subject, kernel: Executable, configuration: Configuration) -> Outcome | int:
+def _run(subject: Subject, kernel: Kernel, configuration: Configuration) -> Outcome | int:
     """How many calls were right."""
     try:
         prepared = subject.prepare(configuration)
@@ -104,7 +97,7 @@ def _run(subject: Subject, kernel: Executable, configuration: Configuration) -> 
                 fixed, errors = tuple(evaluation.outputs), evaluation.errors
             else:
                 fixed, errors = subject.run(configuration, each.arrays), None
-            got = outputs_of(kernel.run(*each.arrays))
+            got = subject.call(kernel, each.arrays)
         except (Refused, NotEvaluable):
             continue
         except TvmlabError as error:

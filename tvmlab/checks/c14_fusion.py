@@ -11,11 +11,15 @@ from tvm import relax
 from tvmlab.checks.comparison import Expectation, first_mismatch
 from tvmlab.checks.graphs import between, kernels_called
 from tvmlab.checks.inputs import rounds
+from tvmlab.checks.kernels import runnable
 from tvmlab.checks.outcome import Outcome, failed, ok, warning
-from tvmlab.checks.subject import Refused, Subject, outputs_of
+from tvmlab.checks.subject import Refused, Subject
 from tvmlab.errors import TvmlabError
+from tvmlab.ops import lowering
 from tvmlab.ops.card import PATTERN_KINDS
-from tvmlab.runtime import compile_module, quiet
+from tvmlab.ops.guarded import guarded
+from tvmlab.runtime import quiet
+from tvmlab.runtime.executable import first_line
 
 _PASSES = ("LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR")
 
@@ -34,7 +38,14 @@ def run(subject: Subject) -> Outcome:
         )
     kernels = {}
     for side, (before, after) in {"producer": (True, False), "consumer": (False, True)}.items():
-        fused = _fused(subject, before=before, after=after)
+        try:
+            fused = _fused(subject, before=before, after=after)
+        except TvmlabError as error:
+            return failed(
+                f"TVM cannot fuse it with a neighbour: {error.what}",
+                "write pattern = 'opaque', so that nothing is fused with it; or write it with te.compute",
+                lowering.location_of_compute(spec),
+            )
         kernels[side] = kernels_called(fused)
         problem = _other_values(subject, fused, before=before, after=after)
         if problem:
@@ -66,10 +77,14 @@ def _inferred(subject: Subject) -> int:
 
 def _fused(subject: Subject, *, before: bool, after: bool) -> tvm.IRModule:
     module = between(subject, subject.base, before=before, after=after)
-    with quiet():
+
+    def through() -> tvm.IRModule:
+        changed = module
         for name in _PASSES:
-            module = getattr(relax.transform, name)()(module)
-    return module
+            changed = getattr(relax.transform, name)()(changed)
+        return changed
+
+    return guarded(through, lambda error: TvmlabError(first_line(error).partition(" is false: ")[2] or first_line(error)))
 
 
 def _other_values(subject: Subject, fused: tvm.IRModule, *, before: bool, after: bool) -> Outcome | None:
@@ -80,7 +95,7 @@ def _other_values(subject: Subject, fused: tvm.IRModule, *, before: bool, after:
     try:
         evaluation = subject.safe(prepared, turned)
         plain = subject.run(subject.base, turned)
-        got: Any = outputs_of(compile_module(fused).run(*arrays))
+        got: Any = subject.call(runnable(fused), arrays)
     except Refused:
         return None
     except TvmlabError as error:

@@ -14,11 +14,11 @@ from tvmlab.checks import variants
 from tvmlab.checks.comparison import Expectation, first_mismatch
 from tvmlab.checks.graphs import function
 from tvmlab.checks.inputs import rounds
+from tvmlab.checks.kernels import runnable
 from tvmlab.checks.outcome import Outcome, failed, ok, skipped
-from tvmlab.checks.subject import Configuration, Refused, Subject, legalized_module, outputs_of, within_tvm
+from tvmlab.checks.subject import Configuration, Refused, Subject, legalized_module, within_tvm
 from tvmlab.errors import TvmlabError
 from tvmlab.ops.guarded import guarded
-from tvmlab.runtime import compile_module
 from tvmlab.runtime.executable import first_line
 
 Array = NDArray[Any]
@@ -41,7 +41,7 @@ def run(subject: Subject) -> Outcome:
     try:
         errors = [e for c in (base, base, other) for e in _errors(subject, c, arrays)]
         module = _calls(subject, base, other)
-        plain = outputs_of(compile_module(legalized_module(module, subject.spec)).run(*arrays))
+        plain = subject.call(runnable(legalized_module(module, subject.spec)), arrays)
     except Refused as refusal:
         return skipped(str(refusal))
     wanted = Expectation(plain, plain)
@@ -50,9 +50,8 @@ def run(subject: Subject) -> Outcome:
         if isinstance(mutated, TvmlabError):
             return failed(f"{name} fails on a model with it: {mutated.what}", mutated.mend, mutated.where)
         try:
-            got = outputs_of(
-                compile_module(legalized_module(mutated, subject.spec)).run(*([] if name == "FoldConstant" else arrays))
-            )
+            given = [] if name == "FoldConstant" else arrays
+            got = subject.call(runnable(legalized_module(mutated, subject.spec)), given)
         except TvmlabError as error:
             return failed(f"after {name} the model does not compile: {error.what}", error.mend, error.where)
         mismatch = first_mismatch(got, wanted, errors)

@@ -13,6 +13,7 @@ from tvm import relax
 from tvmlab.checks import variants
 from tvmlab.checks.graphs import function
 from tvmlab.checks.inputs import rounds
+from tvmlab.checks.kernels import Kernel, runnable
 from tvmlab.checks.outcome import Outcome, failed, failed_by, ok, skipped
 from tvmlab.checks.repro import gradient_cell
 from tvmlab.checks.subject import Configuration, Prepared, Refused, Subject, outputs_of
@@ -20,7 +21,6 @@ from tvmlab.errors import TvmlabError
 from tvmlab.ops import lowering
 from tvmlab.ops.evaluate import NotEvaluable
 from tvmlab.ops.guarded import guarded
-from tvmlab.runtime import Executable, compile_module
 
 Array = NDArray[Any]
 
@@ -90,7 +90,7 @@ Slopes = Callable[[Sequence[Array]], tuple[Array, ...]]
 
 @dataclass(frozen=True)
 class _Compiled:
-    kernel: Executable
+    kernel: Kernel
     weights: tuple[Array, ...]
 
 
@@ -129,7 +129,7 @@ def _differentiated(subject: Subject, prepared: Prepared) -> _Compiled | TvmlabE
             lambda: relax.transform.LegalizeOps()(relax.transform.Gradient("main", wanted)(module)),
             lambda error: lowering.user_error(subject.spec, gradient, error, TvmlabError),
         )
-        return _Compiled(compile_module(adjoint), weights)
+        return _Compiled(runnable(adjoint), weights)
     except TvmlabError as error:
         return error
 
@@ -148,7 +148,7 @@ def _compare(subject: Subject, prepared: Prepared, compiled: _Compiled, arrays: 
         subject.safe(prepared, arrays)
     except Refused:
         return
-    result = compiled.kernel.run(*arrays, function="main_adjoint")[1]
+    result = subject.result(compiled.kernel, arrays, "main_adjoint")[1]
     slopes = iter(outputs_of(result))
     for which, array in enumerate(arrays):
         if array.dtype.kind != "f":

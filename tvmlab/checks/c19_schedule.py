@@ -12,10 +12,11 @@ from tvm.tirx import PrimFunc
 from tvmlab.checks import variants
 from tvmlab.checks.comparison import Expectation, first_mismatch
 from tvmlab.checks.inputs import rounds
+from tvmlab.checks.kernels import Kernel
 from tvmlab.checks.outcome import Outcome, failed, ok, skipped, warning
-from tvmlab.checks.subject import Configuration, Refused, Subject, legalized, outputs_of
+from tvmlab.checks.subject import Configuration, Refused, Subject, legalized
 from tvmlab.errors import TvmlabError
-from tvmlab.runtime import Executable, compile_module
+from tvmlab.runtime import Executable, compile_module, isolate
 from tvmlab.runtime.executable import first_line
 
 _ELEMENTS = 1 << 18
@@ -43,7 +44,7 @@ def run(subject: Subject) -> Outcome:
             except Refused:
                 continue
             plain = subject.run(configuration, each.arrays)
-            got = outputs_of(scheduled.run(*each.arrays))
+            got = subject.call(scheduled, each.arrays)
             errors = None if evaluation is None else evaluation.errors
             mismatch = first_mismatch(got, Expectation(plain, plain), errors)
             if mismatch is not None:
@@ -57,20 +58,24 @@ def run(subject: Subject) -> Outcome:
     scheduled = _scheduled(subject, large)
     if isinstance(scheduled, Outcome):
         return scheduled
-    low, middle, high = _ratios(subject, large, scheduled)
+    plain_one = subject.kernel(large)
+    if not (isinstance(plain_one, Executable) and isinstance(scheduled, Executable)):
+        return skipped(f"valid in {tried} calls with equal values, and not timed: its kernel may end this process")
+    low, middle, high = _ratios(subject, large, plain_one, scheduled)
     shown = f"{middle:.2f} times as fast as unscheduled ({low:.2f} to {high:.2f}) at {large}"
     if middle < _WORTH:
         return warning(f"the schedule is valid, but {shown}", "leave it out, or vectorise and parallelise", where)
     return ok(f"valid in {tried} calls with equal values, and {shown}")
 
 
-def _scheduled(subject: Subject, configuration: Configuration) -> Executable | Outcome:
+def _scheduled(subject: Subject, configuration: Configuration) -> Kernel | Outcome:
     spec = subject.spec
     assert spec.schedule is not None
     module = legalized(subject.op, configuration.types, configuration.attributes)
     try:
         functions = {v: _apply(spec.schedule, f) if isinstance(f, PrimFunc) else f for v, f in module.functions.items()}
-        return compile_module(tvm.IRModule(functions))
+        changed = tvm.IRModule(functions)
+        return compile_module(changed) if isinstance(subject.kernel(configuration), Executable) else isolate(changed)
     except TvmlabError as error:
         return failed(f"scheduled it does not compile at {configuration}: {error.what}", error.mend)
     except Exception as error:  # noqa: BLE001  a schedule raises whatever it likes
@@ -106,9 +111,11 @@ def _large(subject: Subject) -> Configuration:
     return best
 
 
-def _ratios(subject: Subject, configuration: Configuration, scheduled: Executable) -> tuple[float, float, float]:
+def _ratios(
+    subject: Subject, configuration: Configuration, plain: Executable, scheduled: Executable
+) -> tuple[float, float, float]:
     arrays = rounds(subject, subject.prepare(configuration), 1)[0].arrays
-    calls = [subject.kernel(configuration).bind(*arrays), scheduled.bind(*arrays)]
+    calls = [plain.bind(*arrays), scheduled.bind(*arrays)]
     pairs = []
     for turn in range(_REPEATS + 2):
         seconds = [0.0, 0.0]

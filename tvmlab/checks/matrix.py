@@ -11,11 +11,11 @@ from tvm.relax import TensorType
 from tvmlab.checks import variants
 from tvmlab.checks.comparison import expectation, first_mismatch
 from tvmlab.checks.inputs import rounds
-from tvmlab.checks.subject import Configuration, Refused, Subject, legalized, outputs_of
+from tvmlab.checks.kernels import runnable
+from tvmlab.checks.subject import Configuration, Refused, Subject, legalized
 from tvmlab.checks.targets import SOURCES, source_for
 from tvmlab.errors import PipelineError, TvmlabError
 from tvmlab.records import MatrixCell
-from tvmlab.runtime import compile_module
 
 __all__ = ["matrix"]
 
@@ -85,11 +85,11 @@ def _symbolic(configuration: Configuration) -> list[TensorType]:
 
 def _values(subject: Subject, configuration: Configuration, types: list[TensorType]) -> tuple[str, str]:
     prepared = subject.prepare(configuration)
-    kernel = compile_module(legalized(subject.op, types, configuration.attributes))
+    kernel = runnable(legalized(subject.op, types, configuration.attributes))
     status = "runs"
     for each in rounds(subject, prepared, 2):
         evaluation = subject.safe(prepared, each.arrays)
-        got = outputs_of(kernel.run(*each.arrays))
+        got = subject.call(kernel, each.arrays)
         if subject.spec.reference is None or evaluation is None:
             continue
         wanted = expectation(subject, configuration, each.arrays)

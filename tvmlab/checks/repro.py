@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tvmlab.checks.subject import Configuration, call_text
 from tvmlab.ops import Op
 
-__all__ = ["call_cell", "compare_cell"]
+__all__ = ["call_cell", "compare_cell", "given"]
 
 _HEAD = "import numpy as np\nimport tvmlab as tl\n"
 
@@ -20,6 +20,11 @@ def call_cell(op: Op, configuration: Configuration) -> str:
     """A call with zeros of a configuration."""
     arrays = [np.zeros(s, d) for s, d in zip(configuration.shapes, configuration.dtypes, strict=True)]
     return f"{_HEAD}{_short(op, arrays, configuration.attributes)}"
+
+
+def given(configuration: Configuration) -> str:
+    """The attributes of a configuration, as they follow its types in a sentence."""
+    return "".join(f", {name}={value!r}" for name, value in configuration.attributes.items())
 
 
 def compare_cell(op: Op, arrays: Sequence[NDArray[Any]], attributes: Any) -> str:

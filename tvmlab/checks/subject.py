@@ -15,11 +15,11 @@ from tvm.relax import TensorType
 from tvm.tirx import IntImm
 
 from tvmlab.checks.interpreter import Decision, Evaluation, evaluate
-from tvmlab.errors import CallError, ComputeError, TvmlabError
+from tvmlab.checks.kernels import Kernel, has_died, runnable
+from tvmlab.errors import CallError, ComputeError, PipelineError, TvmlabError
 from tvmlab.ops import Op, OpSpec, bounds, lowering, rules
 from tvmlab.ops.evaluate import NotEvaluable, children
 from tvmlab.ops.guarded import guarded
-from tvmlab.runtime import Executable, compile_module
 
 __all__ = [
     "Configuration",
@@ -37,6 +37,7 @@ __all__ = [
 
 Array = NDArray[Any]
 T = TypeVar("T")
+_SLIPS = (AttributeError, KeyError, NameError, TypeError)
 
 
 class Refused(Exception):
@@ -44,7 +45,20 @@ class Refused(Exception):
 
 
 class Unkept(Refused):
-    """The type rule takes a configuration, and the compute fails on it."""
+    """The compute fails on a configuration, and not by a refusal in words.
+
+    Parameters
+    ----------
+    text : str
+    slip : bool
+        Whether it fails as no value of an attribute excuses: a name, a type or a member that is not there.
+    promised : bool
+        Whether the type rule takes it.
+    """
+
+    def __init__(self, text: str, *, slip: bool, promised: bool) -> None:
+        super().__init__(text)
+        self.slip, self.promised = slip, promised
 
 
 @dataclass(frozen=True)
@@ -163,7 +177,8 @@ class Subject:
         self.quick = quick
         self.seed = seed
         self._prepared: dict[Any, Prepared | Exception] = {}
-        self._kernels: dict[Any, Executable] = {}
+        self._kernels: dict[Any, Kernel] = {}
+        self._death: PipelineError | None = None
 
     @property
     def spec(self) -> OpSpec:
@@ -207,10 +222,12 @@ class Subject:
             raise found
         return found
 
-    def takes(self, configuration: Configuration) -> bool:
-        """Whether it takes a configuration; True also where rule and compute disagree."""
+    def takes(self, configuration: Configuration, *, failing: bool = False) -> bool:
+        """Whether it takes a configuration; True also where rule and compute disagree, or, if wanted, compute fails."""
         try:
             self.prepare(configuration)
+        except Unkept:
+            return failing
         except Refused:
             return False
         except TvmlabError:
@@ -231,8 +248,10 @@ class Subject:
             )
             outputs = tuple(lowering.run_compute(spec, placeholders, values))
         except TvmlabError as error:
-            promised = declared is not None and not isinstance(error, CallError)
-            raise (Unkept if promised else Refused)(error.what) from error
+            if isinstance(error, CallError):
+                raise Refused(error.what) from error
+            slip = isinstance(error.__cause__, _SLIPS)
+            raise Unkept(error.what, slip=slip, promised=declared is not None) from error
         sizes = [d for o in outputs for d in o.shape]
         if any(isinstance(d, IntImm) and int(d) < 0 for d in sizes):
             raise Refused("a size of the result would be negative")
@@ -263,16 +282,44 @@ class Subject:
             raise Refused(f"its kernel is not run: {evaluation.hazards[0]}")
         return evaluation
 
-    def kernel(self, configuration: Configuration) -> Executable:
+    def kernel(self, configuration: Configuration) -> Kernel:
         """The compiled kernel of a configuration, through the operator's own lowering."""
         key = configuration.key
         if key not in self._kernels:
-            self._kernels[key] = compile_module(legalized(self.op, configuration.types, configuration.attributes))
+            self._kernels[key] = runnable(legalized(self.op, configuration.types, configuration.attributes))
         return self._kernels[key]
 
     def run(self, configuration: Configuration, arrays: Sequence[Array]) -> tuple[Array, ...]:
         """Run the compiled kernel; only after `safe`."""
-        return outputs_of(self.kernel(configuration).run(*arrays))
+        return self.call(self.kernel(configuration), arrays)
+
+    def call(self, kernel: Kernel, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        """The outputs of a kernel of the operator, fused or not; raises as `result` does."""
+        return outputs_of(self.result(kernel, arrays))
+
+    @property
+    def death(self) -> str:
+        """What the first kernel died of, if one ended its process; no other is run then."""
+        return "" if self._death is None else f"its kernel is not run again: {self._death.what}"
+
+    def result(self, kernel: Kernel, arrays: Sequence[Array], function: str = "main") -> Any:
+        """What a kernel of the operator gives.
+
+        Raises
+        ------
+        Refused
+            If one has ended its process before.
+        PipelineError
+            If it fails, or ends its process.
+        """
+        if self.death:
+            raise Refused(self.death)
+        try:
+            return kernel.run(*arrays, function=function)
+        except PipelineError as error:
+            if has_died(kernel, error):
+                self._death = error
+            raise
 
     def expected(self, configuration: Configuration, arrays: Sequence[Any]) -> tuple[Array, ...]:
         """What the reference gives for arrays.

@@ -130,8 +130,13 @@ def shape_variants(subject: Subject) -> list[tuple[tuple[int, ...], ...]]:
     return list(dict.fromkeys(found))
 
 
-def configurations(subject: Subject, limit: int) -> list[Configuration]:
+def configurations(subject: Subject, limit: int, *, failing: bool = False) -> list[Configuration]:
     """Configurations that the operator takes: the base, attribute variants, shapes, and both together.
+
+    Parameters
+    ----------
+    failing : bool
+        Whether those are wanted, too, on which compute fails without refusing them.
 
     Raises
     ------
@@ -149,7 +154,7 @@ def configurations(subject: Subject, limit: int) -> list[Configuration]:
     unique = {c.key: c for c in wanted}
     taken: list[Configuration] = []
     for candidate in unique.values():
-        if subject.takes(candidate):
+        if subject.takes(candidate, failing=failing):
             taken.append(candidate)
         if len(taken) >= limit:
             break

@@ -601,9 +601,9 @@ TABLE: tuple[Rule, ...] = (
         "E44",
         "fuse",
         r"Inconsistent buffers",
-        "a kernel and its caller describe one value in two ways, as passes in an unusual order leave them",
-        "run the passes in the pipeline's order: LegalizeOps, AnnotateTIROpPattern, FuseOps, FuseTIR",
-        "tl.trace(model)",
+        "a kernel and its caller describe one value in two ways, as te.extern and passes in an unusual order do",
+        "write pattern = 'opaque' into an operator with te.extern; run passes in the order in which tl.trace does",
+        "pattern = 'opaque'  # in the cell of the operator: nothing is fused with it",
     ),
     Rule(
         "E45",

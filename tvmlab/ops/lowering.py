@@ -486,7 +486,7 @@ def _refuses(spec: OpSpec, error: BaseException) -> bool:
     where = spec.source.of_exception(error)
     if where is not None and re.match(r"\s*(raise|assert)\b", where.text):
         return True
-    trace = error.__traceback__
+    trace = error.__traceback__ if isinstance(error, ValueError) else None  # a TypeError in a rule is a wrong argument
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace is not None and trace.tb_frame.f_globals.get("__name__") == rules.__name__
