@@ -1,8 +1,8 @@
 """How many slips in ``compute`` do the checks find?
 
 Each operator of the gallery is mutated automatically: other constants, operators, comparisons, indices, axes, dtypes,
-max for min, one attribute for another, an element that is read beside its place, negated, scaled, shifted, rounded or kept
-in another dtype; then two slips at once, until there are enough.  A mutant that TVM or the guards
+max for min, one attribute for another, an element read beside its place, negated, scaled, shifted, rounded or kept in
+another dtype; then two slips at once, until there are enough.  A mutant that TVM or the guards
 refuse when it is defined is not counted.  One that the checks C05, C10, C12 and C16 find is caught.  The others are
 compared with the original on 100,000 numbers: what never differs is no slip, and not counted either.
 
@@ -93,7 +93,13 @@ def _tensor_read(node: ast.AST) -> str:
 def _other_elements(read: ast.AST, like: str) -> Iterator[ast.AST]:
     """What might be used instead of an element of a tensor."""
     element = ast.unparse(read)
-    forms = ("-{0}", "{0} * const_like(2, {1})", "{0} * {0}", "{0} + const_like(1, {1})", "{0} - const_like(0.001, {1})")
+    forms = (
+        "-{0}",
+        "{0} * const_like(2, {1})",
+        "{0} * {0}",
+        "{0} + const_like(1, {1})",
+        "{0} - const_like(0.001, {1})",
+    )
     forms += tuple(f"te.{name}({{0}})" for name in ("abs", "floor", "round"))
     forms += tuple(f"tirx.{name}(const_like(0, {{1}}), {{0}})" for name in ("max", "min"))
     forms += tuple(f"{{0}}.astype({dtype!r}).astype({{1}}.dtype)" for dtype in ("float16", "int32"))

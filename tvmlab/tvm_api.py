@@ -10,6 +10,8 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+_DEEPEST = 1_000
+"""Levels of one expression; C++ visitors overflow their stack at about 4,000."""
 _versions_of_key: dict[str, Iterable[int]] = {}
 
 
@@ -210,6 +212,83 @@ def refuse_bodies_of_nothing() -> None:
 
     checked.refuses_nothing = True  # type: ignore[attr-defined]
     operation.convert = checked
+
+
+def refuse_deep_nesting() -> None:
+    """Let te.compute and BlockBuilder refuse expressions nested so deeply that TVM's recursion fills the stack."""
+    from tvm import relax
+    from tvm.te import operation
+
+    def checked(owner: Any, name: str) -> None:
+        function = getattr(owner, name)
+        if hasattr(function, "refuses_depth"):
+            return
+
+        def refusing(*arguments: Any) -> Any:
+            given = arguments[-1]
+            for each in given if isinstance(given, list | tuple) else [given]:
+                _refuse_depth(each)
+            return function(*arguments)
+
+        refusing.__dict__.update(function.__dict__)
+        refusing.refuses_depth = True  # type: ignore[attr-defined]
+        setattr(owner, name, refusing)
+
+    checked(operation, "convert")
+    checked(relax.BlockBuilder, "_normalize_python_tuple")
+
+
+def _refuse_depth(node: Any) -> None:
+    """Follow the first and the last operands down; what grows in a loop is deep along one of them."""
+    for end in (0, -1):
+        current, depth = node, 0
+        while current is not None:
+            depth += 1
+            if depth > _DEEPEST:
+                raise ValueError(
+                    f"the expression is nested more than {_DEEPEST} levels deep, which would end the process"
+                )
+            operands = _operands(current)
+            current = operands[end] if operands else None
+
+
+def _operands(node: Any) -> list[Any]:
+    from tvm.ir import Expr
+
+    found = [getattr(node, name, None) for name in ("a", "b", "value", "condition", "true_value", "false_value")]
+    return [each for each in (*found, *getattr(node, "args", ())) if isinstance(each, Expr)]
+
+
+def refuse_endless_lowering() -> None:
+    """Let Op.set_attr give FLegalize a guard: what returns nothing, or its own operator again, ends the process."""
+    from tvm.ir import Op
+
+    set_attr = Op.set_attr
+    if hasattr(set_attr, "guards_legalize"):
+        return
+
+    def guarded(self: Any, attr_name: str, value: Any, plevel: int = 10) -> None:
+        own = attr_name == "FLegalize" and callable(value) and not hasattr(value, "called_by_tvm")
+        set_attr(self, attr_name, _checked_legalize(self, value) if own else value, plevel)
+
+    guarded.guards_legalize = True  # type: ignore[attr-defined]
+    Op.set_attr = guarded
+
+
+def _checked_legalize(op: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    from tvm import relax
+
+    @functools.wraps(function)
+    def checked(builder: Any, call: Any) -> Any:
+        result = function(builder, call)
+        if not isinstance(result, relax.Expr):
+            raise TypeError(f"FLegalize of {op.name} returns {type(result).__name__}, not an expression")
+        made = builder.lookup_binding(result) if isinstance(result, relax.Var) else result
+        if isinstance(made, relax.Call) and made.op.same_as(op) and not made.same_as(call):
+            raise ValueError(f"FLegalize of {op.name} returns a call of {op.name} itself, which would never end")
+        return result
+
+    return checked
 
 
 def refuse_nothing_in_te() -> None:

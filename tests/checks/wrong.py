@@ -302,7 +302,8 @@ WRONG: dict[str, tuple[str, str]] = {
             "type_rule = rules.same\n\ndef compute(x):\n    *rows, size = x.shape\n"
             "    k = te.reduce_axis((0, size), name='k')\n"
             "    largest = te.compute(rows, lambda *i: te.max(x(*i, k), axis=k), name='largest')\n"
-            "    return te.compute(x.shape, lambda *i: x(*i) / te.sin(largest(*i[:-1]) - largest(*i[:-1])), name='k')\n\n"
+            "    zero = te.compute(rows, lambda *i: te.sin(largest(*i) - largest(*i)), name='zero')\n"
+            "    return te.compute(x.shape, lambda *i: x(*i) / zero(*i[:-1]), name='k')\n\n"
             "def reference(x):\n    return x / (x.max(axis=-1, keepdims=True) + 10)\n"
         ),
     ),

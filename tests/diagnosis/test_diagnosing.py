@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
+import sys
 import traceback
 
 import pytest
 
 import tvmlab as tl
-from tvmlab import diagnosis
-from tvmlab.errors import CallError, ComputeError, TvmlabError
+from tvmlab import diagnosis, doctoring
+from tvmlab.errors import BackendError, CallError, ComputeError, TvmlabError
 
 HEAD = """
 import numpy as np
@@ -440,6 +442,34 @@ def test_an_error_in_a_circle_comes_to_an_end():
     a, b = ValueError("a"), ValueError("b")
     a.__cause__, b.__cause__ = b, a
     assert tl.diagnose(a).rule == ""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The kernel appears to have died. It will restart automatically.",
+        "Kernel Restarting: The kernel for lab.ipynb appears to have died. It will restart automatically.",
+        "nbclient.exceptions.DeadKernelError: Kernel died",
+    ],
+)
+def test_a_dead_kernel_is_explained_from_what_the_notebook_says(said):
+    found = tl.diagnose(said)
+    assert (found.rule, found.stage) == ("E35", "the notebook's kernel")
+    assert "%tvm_doctor" in found.code
+    assert "safe = True" in found.code
+
+
+def test_the_release_that_ends_python_is_explained(monkeypatch):
+    real = importlib.metadata.version
+    deadly = {"apache-tvm-ffi": "0.1.15.post2"}
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: deadly.get(name) or real(name))
+    monkeypatch.delitem(sys.modules, "tvm", raising=False)
+    with pytest.raises(BackendError) as refused:
+        doctoring.require_tvm()
+    found = tl.diagnose(refused.value)
+    assert (found.rule, found.stage) == ("E51", "the installation")
+    assert "0.1.15.post2" in found.cause
+    assert "<0.1.15" in found.code
 
 
 def test_a_hostile_text_takes_no_time_and_no_markup():

@@ -38,7 +38,7 @@ SLIPS = {
         "def compute(x):\n    return te.compute((), lambda: sum(x))\n", 3, ("looped over", "te.sum")
     ),
     "an index that is nothing": Slip(
-        "def compute(x):\n    at = {0: 'i'}\n    return te.compute(x.shape, lambda *i: x(*(at.get(a) for a in (1, 2))))\n",
+        "def compute(x):\n    at = {}\n    return te.compute(x.shape, lambda *i: x(*(at.get(a) for a in (1, 2))))\n",
         4,
         ("a te tensor is given None", "a dict lacks"),
     ),
@@ -312,6 +312,17 @@ def error_lines(ran):
     assert len(shown) >= 3, ran.out
     assert len(shown) == 3 or shown[3].strip() == "write:", ran.out
     return shown[:3]
+
+
+def test_a_tensor_without_axes_may_be_read_twice(notebook):
+    notebook("import numpy as np\nimport tvmlab as tl")
+    body = (
+        "def compute(x):\n    k = te.reduce_axis((0, x.shape[0]), name='k')\n"
+        "    total = te.compute((), lambda: te.sum(x[k], axis=k), name='total')\n"
+        "    return te.compute(x.shape, lambda i: x[i] / total() + total(), name='k')\n"
+    )
+    assert notebook("%%tvm_op -q lab.twice\n" + body).error is None
+    assert notebook("tl.ops.lab.twice(np.array([1, 3], 'float32')).tolist()").value == [4.25, 4.75]
 
 
 @pytest.mark.parametrize("slip", SLIPS.values(), ids=SLIPS.keys())

@@ -13,7 +13,7 @@ from tvmlab.checks.outcome import Outcome, failed, ok, skipped, warning
 from tvmlab.checks.repro import call_cell, given
 from tvmlab.checks.subject import Configuration, Refused, Subject, Unkept
 from tvmlab.errors import TvmlabError
-from tvmlab.ops import lowering
+from tvmlab.ops import guards, lowering
 
 _DTYPES = ("float32", "float16", "float64", "int32", "int8", "uint8", "bool")
 
@@ -21,6 +21,8 @@ _DTYPES = ("float32", "float16", "float64", "int32", "int8", "uint8", "bool")
 def run(subject: Subject) -> Outcome:
     """Compare shape, dtype and number of outputs over attributes, shapes, dtypes and symbolic sizes."""
     spec = subject.spec
+    if subject.op.examination.example is None:
+        return _without_inputs(subject)
     tried = 0
     failures: list[tuple[Configuration, Unkept]] = []
     for configuration in _configurations(subject):
@@ -62,6 +64,31 @@ def run(subject: Subject) -> Outcome:
     return ok(f"rule and compute agree on {tried} combinations of attributes, shapes and dtypes, {symbolic} symbolic")
 
 
+def _without_inputs(subject: Subject) -> Outcome:
+    """What to say of an operator that took nothing: does at least its rule?"""
+    spec = subject.spec
+    for shapes in guards.shapes_for(spec):
+        values = spec.schema.values(spec.schema.make({}))
+        configuration = Configuration(tuple(shapes), ("float32",) * len(shapes), values)
+        try:
+            subject.prepare(configuration)
+        except Unkept as failure:
+            if failure.promised:
+                return failed(
+                    f"the rule takes {configuration}, and compute refuses all that was tried: {_reason(failure)}",
+                    "mend compute; or let the rule refuse what compute cannot take, and add examples",
+                    spec.source.of_function(spec.compute.function),
+                    call_cell(subject.op, configuration),
+                )
+        except (Refused, TvmlabError):
+            continue
+    return warning(
+        f"nothing could be checked: {next(iter(subject.op.examination.remarks), 'it took no inputs')}",
+        "write examples = [{'x': (2, 3)}] with shapes that it takes",
+        spec.source.of_function(spec.compute.function),
+    )
+
+
 def _symbolic(subject: Subject) -> Outcome | int:
     """On how many types with open sizes rule and compute agree."""
     spec = subject.spec
@@ -88,7 +115,8 @@ def _ranks(configuration: Configuration) -> list[int]:
 
 def _reason(failure: Unkept) -> str:
     """What went wrong, without the name of the operator and of the part."""
-    return str(failure).partition(" fails: ")[2] or str(failure)
+    text = str(failure)
+    return text.partition(" fails: ")[2] or text.partition(" refuses its inputs: ")[2] or text
 
 
 def _configurations(subject: Subject) -> Iterator[Configuration]:

@@ -84,7 +84,11 @@ def _fused(subject: Subject, *, before: bool, after: bool) -> tvm.IRModule:
             changed = getattr(relax.transform, name)()(changed)
         return changed
 
-    return guarded(through, lambda error: TvmlabError(first_line(error).partition(" is false: ")[2] or first_line(error)))
+    def explained(error: Exception) -> TvmlabError:
+        said = first_line(error)
+        return TvmlabError(said.partition(" is false: ")[2] or said)
+
+    return guarded(through, explained)
 
 
 def _other_values(subject: Subject, fused: tvm.IRModule, *, before: bool, after: bool) -> Outcome | None:

@@ -45,7 +45,7 @@ class Refused(Exception):
 
 
 class Unkept(Refused):
-    """The compute fails on a configuration, and not by a refusal in words.
+    """The compute fails on a configuration: with an error that is no refusal in words, or though the rule takes it.
 
     Parameters
     ----------
@@ -248,9 +248,9 @@ class Subject:
             )
             outputs = tuple(lowering.run_compute(spec, placeholders, values))
         except TvmlabError as error:
-            if isinstance(error, CallError):
+            if isinstance(error, CallError) and declared is None:
                 raise Refused(error.what) from error
-            slip = isinstance(error.__cause__, _SLIPS)
+            slip = isinstance(error.__cause__, _SLIPS) and not isinstance(error, CallError)
             raise Unkept(error.what, slip=slip, promised=declared is not None) from error
         sizes = [d for o in outputs for d in o.shape]
         if any(isinstance(d, IntImm) and int(d) < 0 for d in sizes):

@@ -103,8 +103,9 @@ def element(tensor: te.Tensor, index: Sequence[int], inputs: Mapping[te.Tensor, 
     NotEvaluable
         For a reduction, an extern, or an intrinsic that is not known here.
     """
-    if tensor in inputs:
-        return inputs[tensor][tuple(index)]
+    for known, array in inputs.items():
+        if known.same_as(tensor):
+            return array[tuple(index)]
     if not isinstance(tensor.op, te.ComputeOp):
         raise NotEvaluable(type(tensor.op).__name__)
     bound = {axis.var: value for axis, value in zip(tensor.op.axis, index, strict=True)}
@@ -167,14 +168,14 @@ def depth(tensors: Sequence[te.Tensor], limit: int) -> int:
 
     A visitor in C++ recurses once a level, and a deep expression overflows its stack, which ends the process.
     """
-    seen: set[te.Tensor] = set()
+    seen: set[Any] = set()  # tensors without axes cannot be compared, and so not be in a set
     deepest = 0
     queue: list[Any] = list(tensors)
     while queue:
         tensor = queue.pop()
-        if tensor in seen or not isinstance(tensor.op, te.ComputeOp):
+        if tensor.op in seen or not isinstance(tensor.op, te.ComputeOp):
             continue
-        seen.add(tensor)
+        seen.add(tensor.op)
         level: list[Any] = list(tensor.op.body)
         count = 0
         while level and count <= limit:

@@ -43,6 +43,8 @@ _FLOAT_ONLY = frozenset(f"tirx.{name}" for name in _FLOAT_ONLY_NAMES.split())
 
 tvm_api.refuse_bodies_of_nothing()
 tvm_api.refuse_calls_without_attrs()
+tvm_api.refuse_deep_nesting()
+tvm_api.refuse_endless_lowering()
 tvm_api.refuse_loops_over_tensors()
 tvm_api.refuse_nothing_in_te()
 tvm_api.refuse_unknown_resets()

@@ -90,7 +90,8 @@ def run(kept: Mapping[str, Executable], message: _Message) -> _Message:
     executable = kept[message["key"]]
     path, description = message["given"]
     try:
-        result = executable.run(*wire.read(Path(path), description), function=message["function"])
+        arrays = wire.mapped(Path(path), description["tuple"])
+        result = executable.run_in_place(*arrays, function=message["function"])
         return {"result": wire.write(Path(message["made"]), result)}
     except TvmlabError as error:
         return _told(error)
