@@ -18,6 +18,13 @@
 # %load_ext tvmlab
 
 # %% [markdown]
+# A kernel is machine code: one wrong index, or an integer divided by zero, and it takes the whole notebook with it.
+# In *safe mode* a kernel that is not proved harmless runs in a process of its own, whose death is an error message.
+
+# %%
+# %config Tvmlab.safe = True
+
+# %% [markdown]
 # ## 1. An operator in one cell
 # <!-- articles: A03 A04 A05 A23 A25 -->
 #
