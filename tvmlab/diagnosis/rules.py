@@ -559,6 +559,14 @@ TABLE: tuple[Rule, ...] = (
         "def legalize(bb, call):\n    return bb.call_te(compute, *call.args)",
     ),
     Rule(
+        "E54",
+        "registration",
+        r"no operator has an attribute (\S+); a reset of it would end the process",
+        "no operator carries the attribute {0}, and to read it after a reset would end the process",
+        "look for a slip in its name: FInferType, FLegalize, FPurity, FPrimalGradient …",
+        'Op.get("relax.lab.my_op").reset_attr("FLegalize")',
+    ),
+    Rule(
         "E51",
         "the installation",
         r"apache-tvm-ffi (\S+?), .*it kills Python",
