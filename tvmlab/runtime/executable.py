@@ -261,7 +261,7 @@ def _as_tensor(array: Array) -> Any:
 
     if array.dtype.kind in "fiu" and array.size:
         return runtime.from_dlpack(array)
-    return _tensor(array)[0]
+    return tensor_of(array)
 
 
 def _copier_into(tensor: Any) -> Callable[[Any, Array], None]:
