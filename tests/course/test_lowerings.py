@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tvm import relax
+from tvm import relax, te
 
 from tvmlab.course import mutants
 from tvmlab.course.lowerings import kernels_of, lowered, operator_of_the_course, run_lowered
 from tvmlab.errors import TvmlabError
+from tvmlab.runtime import is_proved_safe
 
 CELL = mutants.cell()
 X = (np.array([-3, 0, 3], "float32"),)
@@ -45,3 +46,21 @@ def test_the_same_cell_is_read_once_and_another_one_anew():
     assert operator_of_the_course(CELL) is operator_of_the_course(CELL)
     other = operator_of_the_course(mutants.cell("no_leak"))
     assert other is not operator_of_the_course(CELL)
+
+
+def test_a_kernel_that_reads_outside_ends_no_process_but_a_child():
+    def far(x, *_attributes):
+        return te.compute(x.shape, lambda i: x[i + (1 << 40)], name="far")
+
+    def legalize(bb, call):
+        return bb.call_te(far, call.args[0], primfunc_name_hint="far")
+
+    with pytest.raises(TvmlabError, match="ended its process"):
+        run_lowered(legalize, CELL, X, {})
+
+
+def test_a_right_answer_needs_no_child():
+    def legalize(bb, call):
+        return bb.call_te(lambda x: te.compute(x.shape, lambda *i: x(*i) + x(*i), name="doubled"), call.args[0])
+
+    assert is_proved_safe(lowered(legalize, CELL, X, {})[0])

@@ -16,7 +16,14 @@ from tvmlab.errors import CallError, PipelineError, TvmlabError
 from tvmlab.records import Mismatch, Property
 from tvmlab.sandbox import beside
 
-__all__ = ["calls_a_kernel_named", "calls_operators_alone", "lowered", "lowers_to", "operator_of_the_course"]
+__all__ = [
+    "calls_a_kernel_named",
+    "calls_operators_alone",
+    "lowered",
+    "lowers_to",
+    "operator_of_the_course",
+    "run_carefully",
+]
 
 
 def lowers_to(operator: str, reference: Callable[..., Any], cases: Cases, name: str) -> Property:
@@ -72,9 +79,15 @@ def calls_operators_alone(operator: str, case: Case, name: str) -> Property:
 
 def run_lowered(answer: Any, operator: str, tensors: Sequence[Any], attributes: Mapping[str, Any]) -> Any:
     """What an operator that is lowered by an answer gives for some arrays."""
+    return run_carefully(lowered(answer, operator, tensors, attributes)[0], tensors)
+
+
+def run_carefully(module: Any, tensors: Sequence[Any]) -> Any:
+    """Compile and run a module; in a child process, if its kernels are not proved to end and to stay inside."""
     from tvmlab import runtime
 
-    return runtime.compile_module(lowered(answer, operator, tensors, attributes)[0]).run(*tensors)
+    kernel = runtime.compile_module(module) if runtime.is_proved_safe(module) else runtime.isolate(module)
+    return kernel.run(*tensors)
 
 
 def kernels_of(

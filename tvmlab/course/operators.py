@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlab.course.lowerings import run_carefully
 from tvmlab.course.values import Case, Cases, compare
 from tvmlab.records import BufferLoads, Loads, Mismatch, Property, ShownMismatch
 from tvmlab.sandbox import beside
@@ -127,13 +128,12 @@ def run_lowered_for(answer: Any, kind: str, tensors: Sequence[Any], attributes: 
     import tvm
     from tvm import relax
 
-    from tvmlab import runtime
     from tvmlab.checks.subject import legalized
 
     types = [relax.TensorType(array.shape, array.dtype.name) for array in tensors]
     with tvm.target.Target(kind):
         module = legalized(answer, types, attributes)
-    return runtime.compile_module(module).run(*tensors)
+    return run_carefully(module, tensors)
 
 
 def source_of_kernel(answer: Any, kind: str, tensors: Sequence[Any], attributes: Mapping[str, Any]) -> str:
