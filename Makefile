@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in $(PY) python3 python3.13 python3.12 python3.11 python
 DIR ?= tvmlab-notebooks
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser lab bench notebooks js lint types layers format lock clean
+.PHONY: help setup demo test browser lab bench notebooks docs js lint types layers format lock clean
 
 help: ## this list
 	@echo "tvmlab: from a notebook cell to a fused, verified, timed kernel in a real network"
@@ -43,6 +43,10 @@ bench: setup ## every benchmark, one after the other, into benchmarks/RESULTS.md
 notebooks: setup ## tutorials/*.ipynb from their py:percent sources (not committed)
 	@"$(PY)" tools/build_notebooks.py
 
+docs: setup ## the documentation, docs/_build/html, with the notebooks run; ARGS="-D nb_execution_mode=off" leaves them
+	@"$(PY)" -m sphinx -q -W --keep-going -b html $(ARGS) docs docs/_build/html
+	@echo docs/_build/html/index.html
+
 js: ## the bundles of the explorers anew, from tvmlab/show/js (needs Node 18 or newer)
 	@cd tvmlab/show/js && npm ci --silent --ignore-scripts && npm run --silent build
 
@@ -62,10 +66,11 @@ format: setup ## put the code into form
 	@"$(BIN)/ruff" format .
 
 lock: ## requirements.lock anew, with the newest releases that pyproject.toml allows (needs uv)
-	uv pip compile pyproject.toml --universal --python-version 3.11 --extra lab --extra test --upgrade --quiet \
+	uv pip compile pyproject.toml --universal --python-version 3.11 --extra lab --extra test --extra docs --upgrade --quiet \
 	  --no-emit-package tvmlab --generate-hashes --custom-compile-command "make lock" --output-file requirements.lock
 
 clean: ## remove the environment and everything that was made
 	rm -rf .venv .venv-* build dist demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -f tutorials/*.ipynb
+	rm -rf docs/_build docs/tutorials
+	rm -f tutorials/*.ipynb docs/articles.md docs/reference/commands.md docs/reference/magics.md
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

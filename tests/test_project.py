@@ -59,7 +59,7 @@ def wanted(*extras):
 def test_the_lock_has_all_that_is_asked_for_on_every_platform(platform, python):
     environment = {**platform, "python_version": python, "python_full_version": f"{python}.0", "extra": ""}
     pins = locked(environment)
-    for need in wanted("lab", "test"):
+    for need in wanted("lab", "test", "docs"):
         assert need.specifier.contains(pins[need.name.lower()]), need
 
 

@@ -1,6 +1,6 @@
 """Type rules: from the types of an operator's inputs and its attributes to the type of its output.
 
-A rule is a function of the inputs' `TensorType`s, in order, and of attributes, by name.  Each rule here is right also
+A rule is a function of the inputs' tensor types, in order, and of attributes, by name.  Each rule here is right also
 for what is not known yet: a symbolic dimension stays symbolic, an unknown shape keeps its rank, an unknown rank stays
 unknown.
 
