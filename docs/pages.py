@@ -23,8 +23,8 @@ _TOPICS = {
 }
 _COVERAGE = """\
 tvmlab teaches what two Chinese articles describe for an older TVM: adding an operator (A) and fusing operators in pure
-Python (B). Each of their items is in a section of a notebook, in a feature, or in the second half of the course. The sections
-name their items themselves; this page is made of them."""
+Python (B). Each of their items is in a section of a notebook, in a feature, or in the second half of the course. The
+sections name their items themselves; this page is made of them."""
 
 
 @dataclass(frozen=True)
