@@ -129,8 +129,8 @@ def coverage() -> str:
 
 
 def _row(item: Item) -> str:
-    taught = [f"[{s.notebook[:2]} {s.title}](tutorials/{s.notebook}.ipynb#{s.anchor})" for s in item.sections]
-    taught += [f"{number:02d} {_TOPICS[number]} (to come)" for number in item.later]
+    taught = [f"[{s.notebook[:2]} · {s.title}](tutorials/{s.notebook}.ipynb#{s.anchor})" for s in item.sections]
+    taught += [f"{number:02d} · {_TOPICS[number]} (to come)" for number in item.later]
     return f"| {item.name} | {item.says} | {'<br>'.join(taught)} | {', '.join(f'`{name}`' for name in item.here)} |"
 
 

@@ -45,7 +45,7 @@ def test_a_section_names_items_under_its_heading(pages, tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "TUTORIALS", tmp_path)
     assert pages.sections() == [pages.Section("04_x", "1. te.compute reads", ("A50", "B09"))]
     row = next(line for line in pages.coverage().splitlines() if line.startswith("| B09"))
-    assert "[04 1. te.compute reads](tutorials/04_x.ipynb#" in row
+    assert "[04 · 1. te.compute reads](tutorials/04_x.ipynb#" in row
     (tmp_path / "05_x.py").write_text("# ## 1\n# <!-- articles: A999 -->\n", encoding="utf-8")
     with pytest.raises(ValueError, match="A999"):
         pages.items()

@@ -301,3 +301,21 @@ def test_what_tvm_dies_of_before_a_kernel_runs_is_refused(notebook):
     added = "    def f(*i):\n        v = x(*i)\n        for _ in range(20_000): v = v + 1.0\n        return v"
     terms = f"%%tvm_op safe.terms\ndef compute(x):\n{added}\n    return te.compute(x.shape, f)"
     assert "too deep" in notebook(terms).lines[0]
+
+
+def test_a_loop_that_makes_a_round_has_sizes_to_divide_by():
+    """The scheduler makes one loop of many, and finds the indices again by division."""
+
+    symbolic = module(topi.exp, ((tirx.Var("n", "int64"), tirx.Var("m", "int64")), "float32"))
+    scheduled = tl.trace(tl.load(symbolic))["schedule"].module
+    kernels = [f for f in scheduled.functions.values() if isinstance(f, tirx.PrimFunc)]
+    assert any("//" in kernel.script() for kernel in kernels)
+    assert [text for kernel in kernels for text in doubts(kernel)] == []
+
+
+def test_a_loop_over_another_size_says_nothing_of_a_divisor():
+    n, m = tirx.Var("n", "int64"), tirx.Var("m", "int64")
+    x = te.placeholder((n,), "int64", name="x")
+    sizes = te.placeholder((m,), "int64", name="sizes")
+    divided = te.compute((n,), lambda i: x[i] // m, name="divided")
+    assert "divided by m" in " ".join(doubts(te.create_prim_func([x, sizes, divided])))

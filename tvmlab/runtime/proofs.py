@@ -7,6 +7,7 @@ but arithmetic.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +34,7 @@ class _Proof:
 
     def __init__(self, analyzer: Any) -> None:
         self._analyzer = analyzer
+        self._symbols: list[Any] = []
 
     def sizes(self, shape: Any) -> None:
         """Sizes that are symbols are not negative."""
@@ -41,6 +43,7 @@ class _Proof:
         for size in shape:
             if isinstance(size, Var):
                 self._analyzer.bind(size, Range(0, _LARGEST))
+                self._symbols.append(size)
 
     def statement(self, node: Any) -> Iterator[str]:
         """Doubts about a statement."""
@@ -59,7 +62,19 @@ class _Proof:
 
         yield from self.expression(node.extent)
         self._analyzer.bind(node.loop_var, Range.from_min_extent(node.min, node.extent))
-        yield from self.statement(node.body)
+        with contextlib.ExitStack() as known:
+            for size in self._needed_for(node.extent):
+                known.enter_context(self._analyzer.constraint_scope(size > 0))
+            yield from list(self.statement(node.body))
+
+    def _needed_for(self, extent: Any) -> list[Any]:
+        """The sizes without which a loop makes no round: within it they are not zero."""
+        needed = []
+        for size in self._symbols:
+            with self._analyzer.constraint_scope(size <= 0):
+                if self._analyzer.can_prove(extent <= 0):
+                    needed.append(size)
+        return needed
 
     def _SBlockRealize(self, node: Any) -> Iterator[str]:  # noqa: N802
         for value in node.iter_values:
