@@ -53,6 +53,8 @@ WRONG = (
     ),
     (SOLUTION.partition("def gradient")[0], "C16"),
     (SOLUTION.replace(_DOC, ""), "C01"),
+    (SOLUTION.replace("self.threshold < 0", "self.threshold < -9"), "is taken, and is illegal"),
+    (SOLUTION.replace("self.threshold < 0", "self.threshold <= 0"), "threshold=0.0 is refused, and is legal"),
 )
 
 

@@ -33,6 +33,8 @@ WRONG = (
         "way 3: the answer is a NoneType",
     ),
     (SOLUTION.replace("[first, second, third]", "[first, second]"), "the answer is no list of three pairs"),
+    (SOLUTION.replace("[first, second, third]", "[module] * 3"), "the answer is no list of three pairs"),
+    (SOLUTION.replace('"relax.FuseOps.max_depth": 1', '"opt_level": 0'), "way 1: there is no option 'opt_level'"),
 )
 
 HIDDEN = (stops(3, "other operators stay apart, too"),)

@@ -66,7 +66,8 @@ print(f"bytes unfused over bytes fused: {unfused_bytes / (unfused_bytes - 2 * wh
 # %% [markdown]
 # Look at the second row. The articles say that a fused kernel does not write what is between, and TVM's own guide says
 # so too. It is not true of fusion alone. FuseTIR puts eight loop nests one after the other *into one function*, with
-# an array after each of them. Here is what fusing did, and here what inlining did after it:
+# an array after each of them. So the second row may be somewhat faster than the first, but the factor that you
+# predicted is not there. Here is what fusing did, and here what inlining did after it:
 
 # %%
 trace = tl.trace(chain)
@@ -261,7 +262,8 @@ def tagged(tag):
 
 # %% [markdown]
 # Not even Relay read the tag: its FuseOps looked at `TOpPattern`. Tags were for TOPI's schedules, which are gone. So
-# if an operator does not fuse, its tag is the one thing that you need not look at.
+# if an operator does not fuse, its tag is the one thing that you need not look at. `TOpPattern` can still be set on an
+# operator, by `tvm.ir.register_op_attr`, and there is no error; but nothing reads it any more.
 #
 # And an operator of your own is not opaque, as the article on fusion has it. It is what its loops are:
 
@@ -319,7 +321,8 @@ def liar(x, tag, kind):
 # | INJ | (whatever) | at most INJ, and so is all between |
 # | REDUCE, OPAQUE | never merged into what follows | |
 #
-# OEF has the first turn, so that a convolution gets the relu behind it before anybody else does.
+# OEF has the first turn, so that a convolution gets the relu behind it before anybody else does. The kind of a group is
+# the largest in it, so it may grow as nodes join.
 #
 # The article has three rules: OEF with ELEM or BCAST, BCAST with ELEM, and everything else not. **Predict:** what does
 # each of the two say to a chain of three relus? To a relu before a sum? To a convolution with a broadcasting add?
@@ -338,9 +341,11 @@ for name, (kinds, inputs) in pairs.items():
     print(f"{name:26} article {naive_groups(graph)!s:24} TVM {fusion.partition(graph).groups}")
 
 # %% [markdown]
-# The article refuses what fuses best, and allows what TVM does not. (`fusion.partition` is tvmlab's own fuser; it is
-# tested against FuseOps on random graphs, and in notebook 08 you write one yourself.) Every decision has a reason that
-# you can ask for:
+# The article refuses what fuses best, and allows what TVM does not. The last pair is no convolution with its bias:
+# there the result is as large as the convolution's, so the addition is ELEM (section 3), and fuses, as in Relay.
+#
+# `fusion.partition` is tvmlab's own fuser. It is tested against FuseOps on random graphs, and in notebook 08 you write
+# one yourself. Every decision has a reason that you can ask for:
 
 # %%
 diamond = Graph.from_kinds([4, 0, 2, 0], [[-1], [0], [0], [1, 2]], [3], labels=["conv", "relu", "flip", "add"])
@@ -370,8 +375,8 @@ partition.what_if(kinds={"flip": "elem"}).groups
 # Six graphs have one node each whose kind is open, marked with a question mark. predict(name, kind) returns the groups
 # that FuseOps makes of that graph, as lists of nodes, if the open node has that kind. You are asked for all kinds.
 #
-# Six graphs, in which the kind of one node is open. Three of them are drawn below, with ELEM in its place. Say the
-# groups for every kind. One wrong edge is enough for a verdict, and it is drawn.
+# Three of them are drawn below, with ELEM for the question mark. One wrong edge is enough for a verdict, and it is
+# drawn.
 
 # %%
 Graph.from_kinds([4, 0, 0, 0], [[-1], [0], [0], [1, 2]], [3], labels=["0 OEF", "1 ELEM", "2 ?", "3 ELEM"])
@@ -597,10 +602,7 @@ def ways(module):
 #
 # Write one operator whose kernel is of kind 3 (kCommReduce) for root=False, and of kind 4 (kOutEWiseFusable) for
 # root=True. It gives for each row of a matrix the sum of its squares; with root=True the square root of that. Do not
-# set pattern: TVM has to read the kind off your loops.
-#
-# Now the other direction: not reading kinds, but making them. One operator, whose kernel is of kind 3 or of kind 4, as
-# an attribute says.
+# set pattern: TVM has to read the kind off your loops. (So far you read kinds off loops. This is the other direction.)
 
 # %%
 # %%tvm_exercise 07f

@@ -217,6 +217,7 @@ PROVOKED = [  # key, cell, what the top line says
     ("E33", "tvm._ffi.register_object", "tvm_ffi"),
     ("E33", "te.create_schedule([])", "tvm.te.create_schedule is a name of an older TVM"),
     ("E33", "from tvm.contrib import graph_executor", "a virtual machine"),
+    ("E33", "tvm.topi.generic.schedule_injective(None)", "no schedules now"),
     ("E33", "tvm.ir.structural_equal(1, 1)", "tvm_ffi"),
     ("E33", "tvm.tirx.Schedule", "tvm.s_tir.Schedule"),
     ("E33", 'from tvm.script import tirx as T\nT.block("b")', "T.sblock"),

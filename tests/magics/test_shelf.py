@@ -82,7 +82,7 @@ def test_nothing_of_that_name(notebook, api):
     notebook("%tvm_load light.onnx -q")
     notebook("%tvm_load heavy.onnx -q")
     assert notebook("%tvm_fuse lihgt").lines[2] == "mend: did you mean light?"
-    assert notebook("%tvm_fuse other").lines[2] == "mend: there are heavy, light"
+    assert notebook("%tvm_fuse other").lines[2] == "mend: the models here: heavy, light"
     assert [call[0] for call in api.calls] == ["load", "load"]
 
 

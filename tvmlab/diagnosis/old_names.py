@@ -8,7 +8,7 @@ from collections.abc import Iterator
 __all__ = ["MODULES", "WORDS", "rows"]
 
 MODULES: tuple[tuple[str, str, str, str], ...] = (
-    ("tvm", "relay", "Relay gave way to Relax", "from tvm import relax"),
+    ("tvm", "relay", "Relay gave way to Relax, relay.build to tvm.compile", "from tvm import relax"),
     ("tvm", "tir", "tvm.tir is tvm.tirx", "from tvm import tirx"),
     ("tvm.script", "tir", "tvm.script.tir is tvm.script.tirx", "from tvm.script import tirx as T"),
     ("tvm", "nd", "tvm.nd.array is tvm.runtime.tensor", "tvm.runtime.tensor(array)"),
@@ -26,6 +26,7 @@ MODULES: tuple[tuple[str, str, str, str], ...] = (
     ("tvm", "arith", "it is tvm.sym", "from tvm.sym import Analyzer"),
     ("tvm.contrib", "graph_executor", "Relax has a virtual machine", "relax.VirtualMachine(built, tvm.cpu())"),
     ("tvm.contrib", "graph_runtime", "Relax has a virtual machine", "relax.VirtualMachine(built, tvm.cpu())"),
+    ("tvm.topi", "generic", "TOPI has no schedules now", "tvm.s_tir.Schedule(te.create_prim_func([x, y]))"),
     ("tvm.ir", "structural_equal", "it is in tvm_ffi", "from tvm_ffi import structural_equal"),
     ("tvm.tirx", "Schedule", "it is tvm.s_tir.Schedule", "tvm.s_tir.Schedule(module)"),
     ("tvm.tirx.script", "block", "T.block is T.sblock", 'with T.sblock("name"): …'),
@@ -44,6 +45,13 @@ WORDS: tuple[tuple[str, str, str, str], ...] = (
     (r"object has no attribute '_?checked_type_?'", "checked_type", "calls have their type in ty", "x.ty"),
     (r"'Schedule' object has no attribute 'get_block'", "get_block", "blocks are s-blocks", 'sch.get_sblock("name")'),
     (r"object has no attribute 'asnumpy'", "asnumpy", "it is numpy", "tensor.numpy()"),
+    (r"'VirtualMachine' object has no attribute 'run'", "GraphModule.run", "call main", 'machine["main"](x)'),
+    (
+        r"'VirtualMachine' object has no attribute 'get_output'",
+        "GraphModule.get_output",
+        "a call returns the values",
+        'machine["main"](x).numpy()',
+    ),
     (r"unexpected keyword argument 'out_sinfo'", "out_sinfo", "it is out_ty", "relax.call_tir(f, args, out_ty=…)"),
     (r"unexpected keyword argument 'sinfo_args'", "sinfo_args", "it is ty_args", "relax.Call(op, args, ty_args=[…])"),
     (r"unexpected keyword argument 'struct_info'", "struct_info", "it is the type, by position", 'relax.Var("x", ty)'),

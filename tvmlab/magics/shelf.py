@@ -89,7 +89,7 @@ class Shelf:
         if meant:
             return f"did you mean {meant}?"
         if names:
-            return f"there are {', '.join(names)}"
+            return f"the models here: {', '.join(names)}"
         return "%tvm_load FILE or %%tvm_graph NAME makes a model"
 
 

@@ -16,7 +16,8 @@ EXERCISE = Exercise(
     grade=1,
     statement=(
         "LegalizeOps meets a call of leaky_clamp, and asks your function what to put in its place. call.args are its "
-        "tensors, call.attrs its attributes by name. Let bb.call_te make a kernel of compute, called leaky_clamp."
+        "tensors, call.attrs its attributes by name. Let bb.call_te make a kernel of compute, called leaky_clamp (for "
+        "the name it has the argument primfunc_name_hint)."
     ),
     starter='''\
 def compute(x, lower, upper, slope):

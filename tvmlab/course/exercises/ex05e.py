@@ -40,14 +40,15 @@ EXERCISE = Exercise(
     statement=(
         "gate(x) is x times the logistic function of x. A small chip gets C code, and has no mathematical library. "
         "Add a lowering for the target c that calls none: there a straight line replaces the logistic function, "
-        "x / 6 + 1/2, cut off at 0 and at 1. On other targets nothing changes."
+        "x / 6 + 1/2, cut off at 0 and at 1. On other targets nothing changes. If your function mentions te or topi, x "
+        "is a te tensor, else a Relax expression."
     ),
     starter='''\
 def compute(x):
     return te.compute(x.shape, lambda *i: x(*i) * te.sigmoid(x(*i)), name="gate")
 
 def lower_for_c(x):
-    """A te.compute, or a Relax expression; x is what compute gets."""
+    """A te.compute, or a Relax expression."""
     ...
 ''',
     asks="lab.gate",

@@ -36,6 +36,8 @@ def _wrong(answer: Callable[..., Any], random: np.random.Generator) -> Mismatch 
         return Mismatch(
             "the answer is no list of three pairs", mend="return [(module, {}), (module, {}), (module, {})]"
         )
+    if isinstance(found, str):
+        return Mismatch(found, mend="FuseOps has the option relax.FuseOps.max_depth")
     right = chain_of(names)(*arrays)
     seen: dict[str, int] = {}
     for number, (outcome_of_it, rule) in enumerate(found, 1):
@@ -53,13 +55,29 @@ def _wrong(answer: Callable[..., Any], random: np.random.Generator) -> Mismatch 
 
 
 def stopped(answer: Callable[..., Any], names: Sequence[str], arrays: Sequence[Any]) -> Any:
-    """Of each of the answer's ways what becomes of the module, and the rule that keeps the two kernels apart."""
+    """Of each of the answer's ways what becomes of the module, and the rule that keeps the two kernels apart.
+
+    Returns
+    -------
+    list of (outcome, int), str or None
+        A sentence if an option is unknown; None if the answer is no list of three pairs.
+    """
+    import tvm
+
     from tvmlab.pipeline import stages
 
     ways = answer(stages.annotate(stages.legalize(chain_module(names, dataflow=True, emitted=False))))
-    if not isinstance(ways, list | tuple) or len(ways) != 3 or any(len(way) != 2 for way in ways):
+    if not isinstance(ways, list | tuple) or len(ways) != 3 or not all(map(_is_pair, ways)):
         return None
+    known = tvm.transform.PassContext.list_configs()
+    for number, (_, options) in enumerate(ways, 1):
+        if unknown := [name for name in options if name not in known]:
+            return f"way {number}: there is no option {unknown[0]!r}"
     return [(fused(module, options, arrays), rule_of(module, options)) for module, options in ways]
+
+
+def _is_pair(way: Any) -> bool:
+    return isinstance(way, list | tuple) and len(way) == 2 and isinstance(way[1], dict)
 
 
 def fused(module: Any, options: dict[str, Any], arrays: Sequence[Any]) -> tuple[str, int, Any]:
