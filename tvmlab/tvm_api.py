@@ -301,7 +301,28 @@ def refuse_nothing_in_te() -> None:
                 _refuse_nothing(owner, name, 2)
         for name in ("all", "any"):
             _refuse_nothing(owner, name, None)
-    _refuse_nothing(te.Tensor, "__call__", None)
+    _refuse_no_index(te.Tensor)
+
+
+def _refuse_no_index(tensor: Any) -> None:
+    """Let a te tensor refuse None as an index; te.compute looks at what it takes."""
+    function = tensor.__call__
+    if hasattr(function, "refuses_nothing"):
+        return
+
+    @functools.wraps(function)
+    def refusing(self: Any, *indices: Any) -> Any:
+        _refuse_none("a te tensor", indices)
+        return function(self, *indices)
+
+    refusing.refuses_nothing = True  # type: ignore[attr-defined]
+    tensor.__call__ = refusing
+
+
+def _refuse_none(called: str, arguments: Iterable[Any]) -> None:
+    for given in arguments:
+        if given is None or (isinstance(given, list | tuple) and any(each is None for each in given)):
+            raise TypeError(f"{called} is given None")
 
 
 def _refuse_nothing(owner: Any, name: str, looked_at: int | None) -> None:
@@ -309,13 +330,10 @@ def _refuse_nothing(owner: Any, name: str, looked_at: int | None) -> None:
     function = getattr(owner, name)
     if hasattr(function, "refuses_nothing"):
         return
-    called = "a te tensor" if name == "__call__" else name
 
     @functools.wraps(function)
     def refusing(*arguments: Any, **named: Any) -> Any:
-        for given in (*arguments[:looked_at], named.get("axis", 0)):
-            if given is None or (isinstance(given, list | tuple) and any(each is None for each in given)):
-                raise TypeError(f"{called} is given None")
+        _refuse_none(name, (*arguments[:looked_at], named.get("axis", 0)))
         return function(*arguments, **named)
 
     refusing.refuses_nothing = True  # type: ignore[attr-defined]

@@ -106,7 +106,7 @@ DEATHS = {  # cell, what the top line says
         "too deep for TVM",
     ),
     "an attribute that was never seen": ("Op.get('relax.nn.relu').reset_attr('NeverSeen')", "would end the process"),
-    "a store by hand": ("tl.run(tl.load(ByHand), np.ones(4, 'float32'))", "memory that is not its own"),
+    "a store by hand": ("tl.run(tl.load(ByHand), np.ones(4, 'float32'))", "ended its process: SIGSEGV"),
     "a call without attributes": ("relax.Call(Op.get('relax.matmul'), [x, x])", "called without its attributes"),
 }
 ALIVE = {

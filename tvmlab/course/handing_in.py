@@ -192,8 +192,9 @@ def _answer(identity: str, answers: list[Cell], cells: list[Cell]) -> Iterator[s
     if holder is None:
         answers[-1]["metadata"]["nbgrader"] = right
         yield f"the cell with %%tvm_exercise {identity} was not marked for the grader"
-    elif _differs(holder, right):
-        holder["metadata"]["nbgrader"] = {**holder["metadata"]["nbgrader"], **right}
+    elif _differs(holder, right) or "points" in holder["metadata"]["nbgrader"]:
+        given = {name: value for name, value in holder["metadata"]["nbgrader"].items() if name != "points"}
+        holder["metadata"]["nbgrader"] = {**given, **right}
         yield f"the grader's mark on the cell of {identity} was changed"
 
 

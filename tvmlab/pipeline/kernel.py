@@ -96,7 +96,9 @@ class Block:
 
 
 def blocks_of(schedule: Any) -> list[Block]:
-    """The blocks under the root, in order."""
+    """The blocks under the root, in order; none of a kernel that was written without blocks."""
+    if type(schedule.mod["main"].body).__name__ != "SBlockRealize":
+        return []
     root = schedule.get_sblock("root")
     return [read_block(schedule, rv) for rv in schedule.get_child_blocks(root)]
 

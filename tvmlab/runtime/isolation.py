@@ -214,8 +214,8 @@ def end_child() -> None:
 
 
 def _death(how: str, before: str = ": ") -> PipelineError:
-    error = PipelineError(f"the kernel ended its process{before or ' '}{how}")
-    return PipelineError(error.what, "a child process; this one is alive", mend_of(error))
+    error = PipelineError(f"the kernel ended its process{before or ' '}{how}; it was a child, and this one is alive")
+    return PipelineError(error.what, mend=mend_of(error))
 
 
 def _kind_of(name: str) -> Callable[..., TvmlabError]:
