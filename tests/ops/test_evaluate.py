@@ -66,4 +66,4 @@ def test_depth_counts_levels_up_to_its_limit():
         return te.compute((3,), body)
 
     assert depth([chain(7)], 100) - depth([chain(0)], 100) == 7
-    assert depth([chain(2000)], 100) == 101
+    assert depth([chain(900)], 100) == 101
