@@ -634,7 +634,6 @@ def bench(model: Any, **options: Any) -> Timing:
     return measure.bench(model if isinstance(model, ops.Op) else _as_model(model), **options)
 
 
-@_shows("advising on {}")
 def loads(op: str | Op, *arrays: Any, **attributes: Any) -> Loads:
     """Count what the kernels of an operator load from memory, at every iteration of their loops as they are written.
 
@@ -664,6 +663,7 @@ def loads(op: str | Op, *arrays: Any, **attributes: Any) -> Loads:
     return loads_of(found, [np.asarray(array) for array in arrays], attributes)
 
 
+@_shows("advising on {}")
 def advise(op: str | Op, **options: Any) -> Advice:
     """Compose or add: do TVM's own operators do what an operator does, and as fast; see `tvmlab.measure.advise`.
 
