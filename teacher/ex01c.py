@@ -23,12 +23,12 @@ WRONG = (
     (_HEAD.format("relax.op.multiply(x, inverse)"), "its values are those of RMS-norm"),
     (SOLUTION.replace("1e-5", "0.0"), "its values are those of RMS-norm"),
     (SOLUTION.replace("relax.op.multiply(x, x)", "x"), "its values are those of RMS-norm"),
-    ("def rms_norm(x, w):\n    return relax.op.nn.rms_norm(x, w, axes=[-1])\n", "FuseOps makes 1 of it"),
+    ("def rms_norm(x, w):\n    return relax.op.nn.rms_norm(x, w, axes=[-1])\n", "1 left when TVM has fused it"),
     (
         SOLUTION.replace(
             "    return", "    x = relax.op.divide(x, relax.op.sum(relax.const([1.0], 'float32')))\n    return"
         ),
-        "FuseOps makes 3 of it",
+        "3 left when TVM has fused it",
     ),
 )
 

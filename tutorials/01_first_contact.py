@@ -13,8 +13,20 @@
 # library under another name? Can it be composed of what is there? And what does each way cost, here, on this machine?
 # At the end you answer them with figures and not with a feeling.
 #
-# You should be able to write NumPy. You need not know TVM. The pattern of every section: **predict**, run the cell,
-# look, and read why. Write your prediction down before you run; that is where the learning is.
+# You should be able to write NumPy. You need know neither TVM nor any compiler. Five words to begin with; the glossary
+# of the documentation has all the others.
+#
+# - TVM is a **compiler**: it takes a network and makes machine code of it.
+# - A network is a **graph** of **operators**, which are steps such as `relu` or `matmul`.
+# - For each operator the compiler makes a **kernel**: a function of loops that computes arrays from arrays.
+# - **Relax** is the language in which TVM holds a graph. The one before it was called *Relay*.
+#
+# The pattern of every section: **predict**, run the cell, look, and read why. Write your prediction down before you
+# run; that is where the learning is.
+#
+# A line that starts with `%` or `%%` is a command to the notebook. The next cell loads tvmlab, with which this course
+# is made. In its *safe mode* a kernel that is not proved harmless runs in a process of its own, so that a crash is an
+# error message.
 
 # %%
 # %load_ext tvmlab
@@ -47,7 +59,7 @@ from tvm import relay
 
 # %% [markdown]
 # Relay is gone. Its place has **Relax**, and old texts have to be translated as you read them. This is the dictionary
-# for this notebook:
+# for this notebook. You need none of its words yet; come back when an old text has one:
 #
 # | in articles and books | in TVM 0.27 |
 # |---|---|
@@ -66,7 +78,7 @@ from tvm import relay
 # <!-- articles: A02 A03 A18 -->
 #
 # A **graph** is a function over tensors. `%%tvm_graph` makes one of plain Python; the annotations are the types of its
-# inputs. `n` is a size that is not known yet.
+# inputs. `n` is a **symbol**: a size that is not known yet.
 
 
 # %%
@@ -82,21 +94,25 @@ def small(x: "float32[n, 64]", w: "float32[64, 64]"):
 print(small.module.script())
 
 # %% [markdown]
-# Read it from the inside out.
+# Read it from the inside out. `R` stands for Relax. `lv` and `gv` are names that TVM made up, for a value in between
+# and for the output.
 #
 # - `R.Tensor((n, 64), dtype="float32")` is a type. Every variable has one, and nobody ran anything to find it.
 # - `R.matmul` and `R.nn.relu` are **operators**: names with a meaning, and no code yet.
 # - `R.dataflow()` is a block in which nothing has side effects. Only in there may the compiler rearrange.
 #
-# Code comes later, in stages:
+# Code comes later, in stages. `tl.trace` goes through them and keeps the program after each. What makes one program of
+# another is called a **pass**:
 
 # %%
 trace = tl.trace(small)
 trace
 
 # %% [markdown]
-# **Predict:** in `legalize` each operator becomes a call of a loop nest. What does the loop nest of `relu` look like,
-# and how many loops has that of `matmul`?
+# In `legalize` each operator is **lowered**: it becomes a call of a kernel. A kernel is a *loop nest*, loops within
+# loops, as you would write it in Python without NumPy.
+#
+# **Predict:** what does the loop nest of `relu` look like, and how many loops has that of `matmul`?
 
 # %%
 print(trace["legalize"].module.script())
@@ -108,12 +124,16 @@ print(trace["legalize"].module.script())
 #
 # So there are four layers, and there were four in Relay's days too:
 #
-# | layer | what it says | then |
+# | layer | what it says | in Relay's days |
 # |---|---|---|
 # | Relax operator | *what*: `R.nn.relu(lv)` | Relay operator |
 # | TE | *each element*: `te.max(x(*i), 0)` | the same, in TOPI |
 # | TIR | *which loops* | the same, after `tvm.lower` |
 # | LLVM | machine code | the same |
+#
+# TE is short for *tensor expressions*: a formula for each element, and no loops yet. TOPI is TVM's library of them, and
+# LLVM a compiler that TVM uses. A **schedule** says how loops are arranged: their order, vectors, threads. It changes
+# the speed and never the result.
 #
 # What is gone are TOPI's schedules, the hand-written loops for each operator and target:
 
@@ -155,6 +175,12 @@ print(inspect.getsource(tvm.topi.nn.relu).splitlines()[-1].strip())
 # %% [markdown]
 # One line says that `relax.nn.relu` is lowered by `topi.nn.relu`, and one line computes an element. Nothing forces the
 # three into different files. In tvmlab they are one cell; when it works, it can still be moved.
+#
+# You need not be able to write the next cell yet. To read it:
+#
+# - `te.compute(shape, f)` is an array in which the element at `i, j` is `f(i, j)`. `*i` stands for all indices.
+# - `x(*i)` is the element of `x` there. `const_like(0, x)` is a number of the dtype of `x`.
+# - `rules`, `const_like`, `te` and `tirx` need no import in such a cell. `rules.same`: the output has the type of `x`.
 
 # %%
 # %%tvm_op lab.leaky_clamp
@@ -190,7 +216,8 @@ def reference(x, lower, upper, slope):
 
 # %% [markdown]
 # The card lists the chain: identity card (*what it looks like*), rule book (*which types*), construction crew (*how*),
-# with the old names beside the new ones. Notebooks 02, 03 and 04 take one part each.
+# with the old names beside the new ones. Notebooks 02, 03 and 04 take one part each. Below it stands the loop nest that
+# TVM makes of `compute`. `kElemWise` is what TVM saw in it: each element of the output needs one of the input.
 #
 # But did we need an operator?
 
@@ -202,7 +229,8 @@ def reference(x, lower, upper, slope):
 # something to compose today?
 
 # %%
-[name for name in library if name.startswith("relax.nn.") and not any(w in name for w in ("conv", "pool", "norm"))]
+found = [n for n in library if n.startswith("relax.nn.") and not any(w in n for w in ("conv", "pool", "norm"))]
+sorted(found)
 
 # %% [markdown]
 # ### Exercise 01a ★
@@ -228,8 +256,9 @@ def swish(x):
 #
 # ### Exercise 01b ★
 #
-# Compose leaky_clamp of operators that TVM has: clamp x to [-0.5, 1], and add 0.1 times as far as x is below -0.5. At
-# most six calls, and no operator of your own. `relax.const(0.1, "float32")` makes a constant.
+# Compose leaky_clamp of operators that TVM has: clamp x to [-0.5, 1], and where x is below -0.5 add 0.1 · (x + 0.5),
+# which is negative there: -3 becomes -0.75. At most six calls of `relax.op`, and no operator of your own. Most
+# operators take no Python numbers; `relax.const(0.1, "float32")` makes a constant of one.
 
 
 # %%
@@ -273,7 +302,8 @@ for name, x in (("ordinary", ordinary), ("NaN and infinities", odd)):
 # calls. They may differ in what they do with a NaN, and whether that matters is a question about your model and not
 # about compilers.
 #
-# What speaks for composing: no code to keep, gradients that exist already, and fusion "for free".
+# What speaks for composing: no code to keep, gradients that exist already, and fusion "for free". **Fusion** puts
+# several operators into one kernel, so that what is between them need not be written to memory.
 #
 # **Predict:** how many kernels are left of the five calls?
 
@@ -312,7 +342,7 @@ def rms_norm(x, w):
 # <!-- articles: A08 A14 A15 -->
 #
 # Often you need a kernel and no operator: no name, no attributes, no type rule. `emit_te` puts a `te.compute` into the
-# graph that is being built.
+# graph that is being built. `relax.BlockBuilder.current()` is what is building it.
 
 
 # %%
@@ -395,7 +425,7 @@ print(f"scheduled, it takes {middle:.2f} times as long as the operator ({low:.2f
 # - **The meaning cannot be composed**: a layout, or a formula in which an element needs the one before it.
 # - **What is between is too large**: one kernel could do without a value that any composition has to write.
 # - **You need the loops**: a schedule of your own needs one loop nest to work on.
-# - **A file carries it**: a node with a name and attributes, which comes in by a converter.
+# - **A file carries it**: a node with a name and attributes. A converter makes operators of the nodes of a file.
 #
 # The second is worth a look. **Predict:** for 1024 positions of 16 numbers each, how much does attention write between
 # its kernels, and how much are its inputs?
@@ -412,10 +442,16 @@ def attention(q: "float32[1024, 16]", k: "float32[1024, 16]", v: "float32[1024, 
 # %tvm_fuse attention
 
 # %% [markdown]
-# The picture says what each kernel writes. The transposed `k` is as large as an input. The two square matrices are far
-# larger, and they grow with the square of the number of positions while the inputs grow with the number. No rule of
-# fusion removes them, since a softmax needs its whole row. FlashAttention is one kernel that never writes them. There
-# an operator pays.
+# Four kernels. This is what each of them writes:
+
+# %%
+for binding in attention.module["main"].body.blocks[0].bindings:
+    print(binding.var.name, binding.var.ty, "MiB:", int(np.prod([int(d) for d in binding.var.ty.shape])) * 4 / 2**20)
+
+# %% [markdown]
+# The transposed `k` is as large as an input. The two square matrices are far larger, and they grow with the square of
+# the number of positions while the inputs grow with the number. No rule of fusion removes them, since a softmax needs
+# its whole row. FlashAttention is one kernel that never writes them. There an operator pays.
 #
 # ### Exercise 01e ★★★
 #

@@ -48,7 +48,7 @@ for binding in chain.module["main"].body.blocks[0].bindings:
 
 # %% [markdown]
 # Nobody knows `n`, and yet every type is known. A rule that cannot be kept is an error while the graph is built, and
-# not in the middle of the night on a cluster:
+# not in the middle of the night on a cluster. Here the inner sizes are 4 and 5:
 
 
 # %% tags=["raises-exception"]
@@ -58,7 +58,9 @@ def broken(x: "float32[n, 4]", w: "float32[5, 8]"):
 
 
 # %% [markdown]
-# A type says one of three things about a shape:
+# A type says one of three things about a shape. Its sizes are no Python numbers: one that is a number is a
+# `tirx.IntImm`, and a symbol is a `tirx.Var`. The number of axes is called the **rank**, `ndim`. `rules.show` writes a
+# type in short: `?` is an axis whose size is not known, `…` any number of axes.
 
 # %%
 n = tirx.Var("n", "int64")
@@ -72,7 +74,8 @@ for kind in (
 
 # %% [markdown]
 # Sizes that are numbers or formulas of symbols; only the number of axes; or nothing at all (`ndim` is -1, and `shape`
-# is `None`). The last two are no theory. Where an output depends on *data*, nothing else can be said:
+# is `None`). The last two are no theory. Where an output depends on *data*, nothing else can be said. (`normalize` is
+# what works out the type of a call, here outside of a graph.)
 
 # %%
 x = relax.Var("x", TensorType([2, 3], "float32"))
@@ -112,7 +115,8 @@ len(functions), [name for name in functions if name.endswith("Rel") or "type_rel
 #
 #     Op.get("byhand.x").set_attr("FInferType", lambda call, builder: call.args[0].ty)
 #
-# In a cell it gets the `TensorType` of each tensor, then the attributes by name.
+# In a cell it gets the `TensorType` of each tensor, then the attributes by name. What it can ask are `x.shape`,
+# `x.dtype` and `x.ndim`.
 #
 # ### Exercise 03a ★
 #
@@ -248,13 +252,17 @@ for a, b in ((n + 1 - 1, n), ((n + 2) // 2, n // 2 + 1), ((n + 1) // 2, n // 2))
 # %% [markdown]
 # The two sides of the last line differ for odd `n` alone. Keep that in mind.
 #
+# In a rule this means: no `==` between sizes and no `if` on one, since of a symbol they are formulas and no answers.
+# `rules.equal(a, b)` says whether two sizes are provably equal, `rules.different(a, b)` whether they are provably not,
+# and `isinstance(d, tirx.IntImm)` whether one is a number; then `int(d)` is that number.
+#
 # ### Exercise 03b ★★
 #
 # Write the type rule of an operator that broadcasts two tensors as NumPy does: align the shapes at the right; two sizes
 # have to be equal, or one of them is 1. Raise `ValueError` where they are not, and for two dtypes. Where a symbol meets
-# what it is neither equal to nor known to broadcast with, and where a shape is not known, only the rank is:
-# `TensorType(dtype=…, ndim=…)`. Without a rank it is `ndim=-1`. Write it by hand, not with `rules.broadcast`.
-# `rules.equal(a, b)` says whether two sizes are provably equal, `isinstance(d, tirx.IntImm)` whether one is a number.
+# a size that it is not provably equal to and that is not 1, another symbol or a number such as 4, say only the rank, as
+# TVM does: `TensorType(dtype=…, ndim=…)`. So it is where a shape is not known, and without a rank it is `ndim=-1`.
+# Write it by hand, not with `rules.broadcast`.
 
 # %%
 # %%tvm_exercise 03b
@@ -292,14 +300,16 @@ def compute(x):
 
 
 # %% [markdown]
-# It is live, and for every shape that is known it is right. The quick check under the card, C04, asked it about a shape
-# that is not. Where in a network would such a shape come from? From the operators of section 1.
+# It can be used, and for every shape that is known it is right. C04, one of the quick checks under the card, asked it
+# about a shape that is not: there `x.shape` is `None`. Where in a network would such a shape come from? From `nonzero`
+# and `unique` of section 1.
 #
 # ### Exercise 03c ★★
 #
 # The compute of `lab.total` is written: it sums over one axis, which goes, or stays with size 1 if `keepdims` is true.
 # Write its type rule, by hand and not with `rules.reduce`. An axis may count from the end. One that is not there is
-# refused with a `ValueError`, and where only the rank is known, that of the output still is.
+# refused with a `ValueError`, and where only the rank is known, that of the output still is. (`te.reduce_axis` is a
+# loop over what is summed; notebook 04 is about such computes.)
 
 
 # %%
@@ -330,9 +340,11 @@ def compute(x, axis, keepdims):
 # ## 6. A formula: stride and padding
 # <!-- articles: A42 A87 -->
 #
-# A kernel of 3 on 7 elements, at every second place. How many places? The formula has a floor in it, and that is where
-# rules go wrong. Articles advise to test with shapes (1, 1) and (2, 2) first. **Predict:** for which lengths do these
-# two rules differ?
+# A convolution lays a window of 3 on 7 elements, at every second place: its *stride* is 2. (The window is called kernel
+# too, and has nothing to do with kernels of loops.) How many places? The formula has a floor in it, and that is where
+# rules go wrong. Articles advise to test with shapes (1, 1) and (2, 2) first.
+#
+# **Predict:** `(length - 3) // 2 + 1` is right, and `length // 2` is tempting. For which lengths do they differ?
 
 # %%
 for length in range(3, 10):
@@ -342,7 +354,8 @@ for length in range(3, 10):
 
 # %% [markdown]
 # Small cases are good to *look* at, and say little. Odd sizes, a size of 1, a size that the stride does not divide:
-# those decide. The same with symbols; the rule is computed with them just like with numbers:
+# those decide. The same with symbols, here with one zero of padding on each side; the rule is computed with them just
+# like with numbers, and `//` rounds down:
 
 # %%
 rules.as_written(str((n + 2 * 1 - 3) // 2 + 1))
@@ -353,8 +366,8 @@ rules.as_written(str((n + 2 * 1 - 3) // 2 + 1))
 # The compute of `lab.conv1d` is written. x is [batch, channels, length], w is [outputs, channels, kernel]; x is padded
 # with `padding` zeros on both sides, and w is laid on every `stride`-th place. Write its type rule: [batch, outputs,
 # how many places]. It has to be right for symbols too. Refuse with a `ValueError` other ranks than 3, two dtypes,
-# numbers of channels that are different (`rules.different`), and a kernel longer than the padded x. If a shape is not
-# known, the rank of the output still is 3.
+# numbers of channels that are different (`rules.different`), and a kernel longer than the padded x where both are
+# numbers. If a shape is not known, the rank of the output still is 3.
 
 
 # %%
@@ -397,7 +410,8 @@ relax.BlockBuilder().normalize(relax.op.split(x, [1], axis=1)).ty
 #
 # The compute of `lab.top2` is written: the two largest of the last axis and where they are, as int64. Write its type
 # rule: a pair of TensorTypes. Refuse with a `ValueError` a last axis of which is known that it has no two elements, and
-# a tensor without axes. Keep what is known: symbols, and the rank where only that is.
+# a tensor without axes. Keep what is known: symbols, and the rank where only that is. (`topi` is TVM's library of
+# computes.)
 
 
 # %%
@@ -441,7 +455,7 @@ for name in ex03f.suspects():
 # ### Exercise 03f ★★
 #
 # The rules of two of them promise what compute does not make, for some inputs. Return a dict: the name of each liar,
-# and the type of an input that proves it, such as `float32[2, 3]`.
+# and the type of an input that proves it, such as `float32[2, 3]`. Try other types in the cell above.
 
 
 # %%

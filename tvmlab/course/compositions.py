@@ -84,7 +84,7 @@ def fuses_into(kernels: int, types: Sequence[str], name: str) -> Property:
         if len(groups) == kernels:
             return None
         made = "; ".join(" · ".join(group) for group in groups)
-        return Mismatch(f"FuseOps makes {len(groups)} of it, and should make {kernels}: {made}")
+        return Mismatch(f"{len(groups)} left when TVM has fused it, and {kernels} are asked for: {made}")
 
     return Property(name, check)
 

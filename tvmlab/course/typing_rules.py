@@ -92,7 +92,10 @@ def told_types(answer: Any, questions: list[Any], sizes: list[dict[str, int]]) -
             else:
                 result = answer(*inputs, **attributes)
         except (ValueError, CallError) as error:
-            said.append({"refuses": str(getattr(error, "what", error)).split("\n", 1)[0]})
+            text = str(getattr(error, "what", error)).split("\n", 1)[0]
+            if "and / or / not operator to Expr" in text:
+                text = "no == and no if on a symbol: ask rules.equal(a, b), or isinstance(size, tirx.IntImm)"
+            said.append({"refuses": text})
             continue
         fields = list(result.fields) if isinstance(result, relax.TupleType) else result
         several = isinstance(fields, list | tuple)

@@ -389,7 +389,7 @@ TABLE: tuple[Rule, ...] = (
         r" while the RHS \S+ has shape R\.shape\((.+?)\)",
         "the inner sizes of the matrix product differ: left {0}, right {1}",
         "the last axis of the left must be the last but one of the right",
-        "relax.op.matmul(x, relax.op.permute_dims(w))",
+        "relax.op.matmul(x, relax.op.permute_dims(w))  # if w has its axes the other way round",
     ),
     Rule(
         "E27",

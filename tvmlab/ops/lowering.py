@@ -462,15 +462,28 @@ def user_error(
     text = known.meaning if known else f"{name}{_first_line(error)}"
     given = f" for {', '.join(rules.show(t) for t in types)}" if types else ""
     advice = "mend this line; %tb shows the whole traceback"
+    of_symbol = kind is TypeRuleError and known is not None and known.key == "E11"
     if kind is TypeRuleError:
-        advice = "it is given the TensorType of each tensor (x.shape, x.dtype, x.ndim) and attributes by name"
+        advice = _advice_on_rule(error)
     return kind(
         f"{spec.name}: {binding.part} fails{given}: {text}",
         where=spec.source.of_exception(error)
         or spec.source.of_result(binding.function)
         or spec.source.of_name(binding.part),
-        mend=f"{_meant(spec, error)}{known.mend if known else advice}",
+        mend=f"{_meant(spec, error)}{known.mend if known and not of_symbol else advice}",
     )
+
+
+def _advice_on_rule(error: BaseException) -> str:
+    """What to do about an error in a type rule."""
+    text = str(error)
+    if "and / or / not operator to Expr" in text:
+        return "no if on a symbol: ask isinstance(size, tirx.IntImm), rules.equal(a, b) or rules.different(a, b)"
+    if "'NoneType' object" in text:
+        return "x.shape is None where only the rank, x.ndim, is known: ask for that first"
+    if "values to unpack" in text:
+        return "a rule is asked about tensors of any rank: refuse others by raise ValueError(…)"
+    return "it is given the TensorType of each tensor (x.shape, x.dtype, x.ndim) and attributes by name"
 
 
 def _meant(spec: OpSpec, error: BaseException) -> str:

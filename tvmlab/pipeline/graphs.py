@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlab import diagnosis
 from tvmlab.errors import LoadError, Location
 from tvmlab.ops.source import source_of
 from tvmlab.pipeline.guarded import guarded
@@ -53,14 +54,29 @@ def graph(function: Callable[..., Any], *, name: str | None = None) -> Model:
     called = getattr(function, "__name__", "function")
 
     def explain(error: Exception) -> LoadError:
+        general = f"{called} is called once with Relax variables: use tl.ops and relax.op on them, no NumPy"
+        known = diagnosis.explain(error)
+        known = known if known is not None and known.stage == "type rule" else None
         return LoadError(
-            f"{called} failed: {first_line(error)}",
+            f"{called} failed: {known.meaning if known else first_line(error)}",
             source.of_exception(error) or line,
-            f"{called} is called once with Relax variables: use tl.ops and relax.op on them, no NumPy",
+            _advice(error) or (known.mend if known else general),
         )
 
     module = guarded(lambda: _built(function, variables, line), explain)
     return model_of_module(module, name or called)
+
+
+def _advice(error: Exception) -> str:
+    """What to do about a slip that is usual where a graph is built; empty for others."""
+    text = str(error)
+    if "with `const` first" in text:
+        return 'a number has to be made an expression: relax.const(0.5, "float32")'
+    if "must have the same datatype" in text:
+        return 'give both the same dtype: relax.const(2.0, "float32") makes a number one'
+    if isinstance(error, AttributeError) and "module 'tvm.relax" in text:
+        return "it has another name, or is elsewhere: dir(relax.op) and dir(relax.op.nn) list what there is"
+    return ""
 
 
 def _variables(function: Callable[..., Any], line: Location | None) -> list[Any]:

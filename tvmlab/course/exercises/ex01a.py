@@ -42,7 +42,10 @@ def swish(x):
         calls_at_most(1, ["float32[3, 4]"], "it is one call"),
     ),
     hints=(
-        "dir(relax.op.nn) lists what there is. Which names sound like an activation?",
+        (
+            "dir(relax.op.nn) lists what there is. Which names sound like an activation? help(relax.op.nn.selu) shows "
+            "the formula of one; so it does for the others."
+        ),
         "In papers and in other frameworks swish with a factor of 1 is also called the sigmoid linear unit.",
         "Outline: the function is in relax.op.nn, its name has four letters, and x is its only argument.",
     ),

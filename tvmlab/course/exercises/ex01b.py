@@ -28,8 +28,9 @@ EXERCISE = Exercise(
     title="leaky_clamp, composed",
     grade=1,
     statement=(
-        "Compose leaky_clamp of operators that TVM has: clamp x to [-0.5, 1], and add 0.1 times as far as x is below "
-        "-0.5. At most six calls, and no operator of your own. relax.const(0.1, 'float32') makes a constant."
+        "Compose leaky_clamp of operators that TVM has: clamp x to [-0.5, 1], and where x is below -0.5 add "
+        "0.1 · (x + 0.5), which is negative there: -3 becomes -0.75. At most six calls of relax.op, and no operator of "
+        "your own. Most operators take no Python numbers; relax.const(0.1, 'float32') makes a constant of one."
     ),
     starter='''\
 def leaky_clamp(x):

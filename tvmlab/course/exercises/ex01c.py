@@ -42,7 +42,7 @@ def rms_norm(x, w):
     asks="rms_norm",
     properties=(
         composes(rms_norm, inputs, "its values are those of RMS-norm"),
-        fuses_into(2, ["float32[64, 128]", "float32[128]"], "FuseOps makes two kernels of it"),
+        fuses_into(2, ["float32[64, 128]", "float32[128]"], "two kernels are left when TVM has fused it"),
     ),
     hints=(
         "What needs a whole row before it can give one number? Everything else works element by element.",

@@ -107,7 +107,10 @@ def _composed(name: str, situation: Situation, answer: Any, random: np.random.Ge
     right = situation.reference(*arrays)
     found = compare(got, right, Case(arrays, {}), tuple(inspect.signature(situation.reference).parameters))
     if found is not None:
-        return Mismatch(f"{name}: your composition is wrong: {found.what}", mend="or is there none?")
+        return Mismatch(
+            f"{name}: your composition is wrong: {found.what}",
+            mend="mend it; if you think that none can be composed, give a reason in its place",
+        )
     if situation.right == "name":
         mend = "what has to be found by its name needs one"
         return Mismatch(f"{name}: the values are right, but after import no node is called Clamp any more", mend=mend)
@@ -185,8 +188,8 @@ def decide():
     hints=(
         "Try to compose each first. Where you cannot, or do not like what it costs, you have found the reason.",
         (
-            "help(relax.op.cumsum) has an option that is easily missed. For attention, ask %tvm_fuse what it makes of "
-            "your composition, and how large the values between its kernels are for 4096 positions."
+            "help(relax.op.cumsum) has an option that is easily missed. For attention, %tvm_fuse says how many kernels "
+            "are left of your composition. Work out how large the values between them are for 4096 positions."
         ),
         (
             "Outline: two of the five are functions, one of them a single call. One of the other three is a loop that "

@@ -50,7 +50,10 @@ def type_rule(x):
     ),
     hints=(
         "What do you know of the output that you do not know of the input?",
-        "A TensorType has a dtype, a shape and an ndim. If you build a new one, all three have to be right.",
+        (
+            "A TensorType has a dtype, a shape and an ndim. If you build a new one, all three have to be right. Where "
+            "the shape is not known, x.shape is None."
+        ),
         "Outline: nothing has to be built, since what you are given is already the type that is asked for.",
     ),
     lesson="03_type_rules",

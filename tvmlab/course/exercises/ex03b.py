@@ -50,9 +50,10 @@ EXERCISE = Exercise(
     statement=(
         "Write the type rule of an operator that broadcasts two tensors as NumPy does: align the shapes at the right; "
         "two sizes have to be equal, or one of them is 1. Raise ValueError where they are not, and for two dtypes. "
-        "Where a symbol meets what it is neither equal to nor known to broadcast with, and where a shape is not known, "
-        "only the rank is: TensorType(dtype=…, ndim=…). Without a rank it is ndim=-1. Write it by hand, not with "
-        "rules.broadcast. rules.equal(a, b) says whether two sizes are provably equal."
+        "Where a symbol meets a size that it is not provably equal to and that is not 1, another symbol or a number "
+        "such as 4, say only the rank, as TVM does: TensorType(dtype=…, ndim=…). So it is where a shape is not known, "
+        "and without a rank it is ndim=-1. Write it by hand, not with rules.broadcast. rules.equal(a, b) says whether "
+        "two sizes are provably equal, isinstance(d, tirx.IntImm) whether one is a number."
     ),
     starter='''\
 from tvm import tirx
@@ -74,7 +75,10 @@ def type_rule(a, b):
         mentions_none_of(("rules.broadcast", "broadcast_shapes"), "it is written by hand"),
     ),
     hints=(
-        "Begin with numbers alone. From the right, what are the four cases of two sizes, if 1 is one of them?",
+        (
+            "Begin with numbers alone. From the right, a pair of sizes is one of four cases: equal, the left one is 1, "
+            "the right one is 1, or none of these. An axis that the shorter shape lacks counts as 1."
+        ),
         (
             "isinstance(d, tirx.IntImm) says that a size is a number, and int(d) which. A size of 1 gives way to the "
             "other one, whatever that is. Two numbers that differ are an error; with a symbol you just do not know."

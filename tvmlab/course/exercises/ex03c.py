@@ -12,8 +12,8 @@ from tvmlab.records import Exercise
 
 def known(random: np.random.Generator) -> Iterator[Question]:
     """Every axis of some shapes, kept and not."""
-    for rank in (1, 2, 4):
-        shape = random.integers(2, 30, rank).tolist()
+    for shape in (*(random.integers(2, 30, rank).tolist() for rank in (1, 2, 4)), [3, 5, 3]):
+        rank = len(shape)
         for axis in range(-rank, rank):
             left = [d for i, d in enumerate(shape) if i != axis % rank]
             kept = [1 if i == axis % rank else d for i, d in enumerate(shape)]
@@ -75,7 +75,7 @@ def compute(x, axis, keepdims):
     ),
     hints=(
         "Write it for a shape that is known, with a list of sizes. What happens to the one at axis?",
-        "x.shape is None if only the rank is known, and x.ndim is -1 if not even that. Ask in this order.",
+        "x.ndim is -1 if not even the rank is known, and x.shape is None if only the rank is. Ask in this order.",
         (
             "Outline: without a rank, a type without one. Then the axis: refuse what is outside of -ndim … ndim - 1, "
             "and add ndim to what is negative. Without a shape, a type with ndim, or one less. Else the list of sizes, "

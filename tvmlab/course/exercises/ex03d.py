@@ -49,8 +49,8 @@ EXERCISE = Exercise(
         "padded with `padding` zeros on both sides, and w is laid on every `stride`-th place. Write its type rule: "
         "[batch, outputs, how many places]. It has to be right for symbols too, which are counted with like numbers, "
         "and // is whole-number division. Refuse with a ValueError other ranks than 3, two dtypes, numbers of channels "
-        "that are different (rules.different), and a kernel longer than the padded x. If a shape is not known, the "
-        "rank of the output still is 3."
+        "that are different (rules.different), and a kernel longer than the padded x where both are numbers. If a "
+        "shape is not known, the rank of the output still is 3."
     ),
     starter="""\
 class Attrs:
@@ -84,7 +84,8 @@ def compute(x, w, stride, padding):
         "Lay a kernel of 3 on a padded x of 7, at stride 2: it starts at 0, at 2, at 4. How many places are that?",
         (
             "Sizes of TVM can be added and multiplied with numbers, and // works too. rules.different(a, b) is true if "
-            "two sizes are provably different; of symbols that might be equal it is not."
+            "two sizes are provably different; of symbols that might be equal it is not. An if on a symbol is an "
+            "error: ask isinstance(size, tirx.IntImm) first."
         ),
         (
             "Outline: dtypes, then ranks (a rank of -1 is not known, and no error), then a missing shape: rank 3. The "

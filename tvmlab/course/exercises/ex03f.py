@@ -139,7 +139,7 @@ EXERCISE = Exercise(
     statement=(
         "Five operators are given, each with a type rule and a compute. The rules of two of them promise what compute "
         "does not make, for some inputs. Return a dict: the name of each liar, and the type of an input that proves "
-        "it, such as float32[2, 3]."
+        "it, such as float32[2, 3]. ex03f.told_and_made(name, type) shows what both say."
     ),
     starter='''\
 def liars():
