@@ -142,6 +142,20 @@ def opened():
 
 
 @pytest.fixture(scope="session")
+def turned_into_a_page():
+    """Open HTML from disk: ``with turned_into_a_page(html, home) as page``."""
+
+    @contextlib.contextmanager
+    def open_(html, home, width=1280, height=1000):
+        (home / "page.html").write_text(html, encoding="utf-8")
+        with browsing(home / "profile", width, height) as page:
+            page.goto((home / "page.html").as_uri())
+            yield page
+
+    return open_
+
+
+@pytest.fixture(scope="session")
 def command():
     """Run a command of JupyterLab or Notebook 7, to its end."""
 

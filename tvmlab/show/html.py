@@ -70,7 +70,7 @@ def tag(name: str, *children: object, style: str = "", **attributes: object) -> 
 
 def muted(*children: object) -> Html:
     """Text that stands back."""
-    return tag("span", *children, style="opacity:0.7")
+    return tag("span", *children, style="opacity:0.75")
 
 
 def mono(*children: object) -> Html:
@@ -112,7 +112,7 @@ def details(summary: object, *body: object, opened: bool = False) -> Html:
 
 def sentence(text: object) -> Html:
     """One line of explanation under a table."""
-    return tag("div", text, style="opacity:0.8;font-size:92%;margin:4px 0;max-width:60em")
+    return tag("div", text, style="opacity:0.85;font-size:92%;margin:4px 0;max-width:60em")
 
 
 def notes(lines: Iterable[object]) -> Html:
