@@ -64,6 +64,20 @@ def test_a_wrong_kind_of_code_is_refused_with_the_one_meant():
         tl.check("wrong.op", only=["C55"])
 
 
+def test_nothing_times_infinity_is_no_alarm_but_is_told():
+    """For a slope of 0 TVM leaves the product out while it builds; NumPy makes a NaN of 0 * inf."""
+    body = (
+        "class Attrs:\n    slope: float = 0.0\n"
+        "def compute(x, slope):\n    s = const_like(slope, x)\n"
+        "    return te.compute(x.shape, lambda *i: x(*i) + s * x(*i))\n"
+        "def reference(x, slope):\n    return np.abs(x) + slope * x\n"
+    )
+    assert report_of(body, only=["C10"])["C10"].status == "failed"
+    result = report_of(body.replace("np.abs(x) + slope * x", "np.where(x > 0, x, x) + slope * x"), only=["C10"])["C10"]
+    assert result.status == "warning"
+    assert "not ordinary" in result.why
+
+
 def test_a_check_that_fails_itself_is_skipped_with_a_reason(monkeypatch):
     op = ops.define("wrong.op", ops.read_cell(DOUBLE))
 
