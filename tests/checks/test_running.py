@@ -78,6 +78,13 @@ def test_nothing_times_infinity_is_no_alarm_but_is_told():
     assert "not ordinary" in result.why
 
 
+def test_a_difference_is_checked_for_booleans_too():
+    body = "def compute(x, y): return te.compute(x.shape, lambda *i: x(*i) - y(*i))\ndef reference(x, y): return x - y"
+    report = report_of(body, quick=False)
+    assert [r.code for r in report.results if r.status == "failed"] == ["C09"]  # y may be smaller than x
+    assert "bool" in str(report.to_dict())
+
+
 def test_a_check_that_fails_itself_is_skipped_with_a_reason(monkeypatch):
     op = ops.define("wrong.op", ops.read_cell(DOUBLE))
 

@@ -237,6 +237,8 @@ class _Run:
     def _arithmetic(self, kind: str, node: Any) -> _Value:
         a, b = self.node(node.a), self.node(node.b)
         dtype = _dtype(node)
+        if dtype.kind == "b":
+            raise NotEvaluable(f"{kind} of booleans")  # NumPy has no difference of them, and other quotients
         if dtype.kind in "iu" and kind in ("Div", "FloorDiv", "FloorMod", "Mod"):
             b = self._divisor(a, b, dtype)
         value = np.asarray(_ARITHMETIC[kind](a.value, b.value)).astype(dtype)
