@@ -79,6 +79,8 @@ def schedule_kernel(function: Any) -> Any:
         schedule = tvm.s_tir.Schedule(tvm.IRModule({"main": vectorised}))
         try:
             blocks = blocks_of(schedule)
+            if not blocks:
+                break  # written by hand, in a way that TVM cannot schedule
             done = rule(schedule, blocks)
             scheduled = _completed(schedule.mod["main"])
         except Exception as error:  # noqa: BLE001 - TVM raises whatever it likes; the next rule is the answer
