@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from tvmlab import api
+from tvmlab import api, ops
 from tvmlab.errors import AttributeSchemaError, CallError, ComputeError
 from tvmlab.ops import gallery
 from tvmlab.ops import op as op_module
@@ -185,3 +185,12 @@ def test_a_refusal_leaves_nothing_behind_that_speaks_on_stderr(capfd):
         op(np.ones(3, "float32"))
     gc.collect()
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("what", ["topi.expand_dims(x, axis=1)", "topi.cast(x, x.dtype)", "topi.reshape(x, (6,))"])
+def test_a_result_outlives_the_next_call(what):
+    """TVM makes a view of the input out of what only reshapes it, and the memory of inputs is used again."""
+    op = ops.define("lab.reshaped", ops.read_cell(f"def compute(x):\n    return {what}"))
+    first = op(np.ones((2, 3), "float32"))
+    op(np.zeros((2, 3), "float32"))
+    assert (first == 1).all()

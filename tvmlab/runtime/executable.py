@@ -149,9 +149,11 @@ class Executable:
             result = self._functions[function](*slot.tensors)
         except Exception as error:
             raise _failure(signature, arrays, error, self._demands.get(function)) from error
+        made = _to_numpy(result, copy=not signature.fresh)
         if home is not None:
+            made = _apart_from(slot, made)
             home.append(slot)
-        return _to_numpy(result, copy=not signature.fresh)
+        return made
 
     def run_in_place(self, *arrays: Any, function: str = "main") -> Any:
         """As `run`, on arrays of the right dtypes and shapes that are aligned to 64 bytes, without a copy of them."""
@@ -283,6 +285,16 @@ def _to_numpy(result: Any, copy: bool) -> Any:
     if hasattr(result, "__len__") and not isinstance(result, str):
         return tuple(_to_numpy(each, copy) for each in result)
     return result
+
+
+def _apart_from(slot: _Slot, made: Any) -> Any:
+    """The results, none in the memory of the inputs, which the next call writes to: TVM makes a reshape a view."""
+    if isinstance(made, tuple):
+        return tuple(_apart_from(slot, each) for each in made)
+    if not isinstance(made, np.ndarray):
+        return made
+    inputs = (getattr(write, "__self__", None) for write in slot.writers)
+    return made.copy() if any(np.may_share_memory(made, each) for each in inputs if each is not None) else made
 
 
 def _failure(
