@@ -67,34 +67,36 @@ def is_permutation(name: str) -> Property:
 def runs_right(tasks: Tasks, name: str) -> Property:
     """A property: the module compiles, and its values are right."""
 
-    def check(answer: Any, random: np.random.Generator) -> Mismatch | None:
-        given = _given(answer)
-        if isinstance(given, Mismatch):
-            return given
-        for task in tasks(random):
-            got = outcome_of(given, task).result
-            if not np.allclose(got, task.expected, rtol=1e-4, atol=1e-5):
-                return Mismatch("it runs, and its values are wrong")
-        return None
+    def wrong(outcome: Outcome, task: Task) -> Mismatch | None:
+        right = np.allclose(outcome.result, task.expected, rtol=1e-4, atol=1e-5)
+        return None if right else Mismatch("it runs, and its values are wrong")
 
-    return Property(name, check)
+    return _of_every_task(tasks, name, wrong)
 
 
 def fuses_into_one(tasks: Tasks, name: str) -> Property:
     """A property: all that main calls is one kernel."""
 
+    def apart(outcome: Outcome, _task: Task) -> Mismatch | None:
+        kernels = outcome.kernels
+        if len(kernels) != 1:
+            return Mismatch(f"main calls {len(kernels)} kernels, and one is enough: {', '.join(kernels)}")
+        if kernels[0].startswith("function "):
+            what = f"main calls the Relax {kernels[0]}, which calls the kernels one by one"
+            return Mismatch(what, mend="the kernels of a group become one when its function is there already")
+        return None
+
+    return _of_every_task(tasks, name, apart)
+
+
+def _of_every_task(tasks: Tasks, name: str, wrong: Callable[[Outcome, Task], Mismatch | None]) -> Property:
+    """A property of what an order makes of each task."""
+
     def check(answer: Any, random: np.random.Generator) -> Mismatch | None:
         given = _given(answer)
         if isinstance(given, Mismatch):
             return given
-        for task in tasks(random):
-            kernels = outcome_of(given, task).kernels
-            if len(kernels) != 1:
-                return Mismatch(f"main calls {len(kernels)} kernels, and one is enough: {', '.join(kernels)}")
-            if kernels[0].startswith("function "):
-                what = f"main calls the Relax {kernels[0]}, which calls the kernels one by one"
-                return Mismatch(what, mend="the kernels of a group become one when its function is there already")
-        return None
+        return next((found for task in tasks(random) if (found := wrong(outcome_of(given, task), task))), None)
 
     return Property(name, check)
 

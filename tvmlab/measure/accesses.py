@@ -16,7 +16,18 @@ from numpy.typing import NDArray
 
 from tvmlab.pipeline.schedule.streaming import STREAM
 
-__all__ = ["FUNCTIONS", "POINTS", "Access", "Domain", "Reading", "Unknown", "evaluate", "points_of", "read_accesses"]
+__all__ = [
+    "FUNCTIONS",
+    "POINTS",
+    "Access",
+    "Domain",
+    "Reading",
+    "StatementWalk",
+    "Unknown",
+    "evaluate",
+    "points_of",
+    "read_accesses",
+]
 
 Numbers = NDArray[np.int64]
 Domain = Mapping[Any, tuple[int, int]]
@@ -118,20 +129,25 @@ class _Place:
     nest: int
 
 
-class _Walk:
-    def __init__(self, sizes: Mapping[str, int]) -> None:
-        self.sizes = sizes
-        self.found = Reading()
-        self.nests = 0
+class StatementWalk:
+    """Visits a statement by the method of its kind, and where there is none what the statement holds."""
 
-    def statement(self, node: Any, at: _Place) -> None:
-        visit: Callable[[Any, _Place], None] | None = getattr(self, f"_{type(node).__name__}", None)
+    def statement(self, node: Any, at: Any) -> None:
+        """Visit a statement; `at` says where the walk is."""
+        visit: Callable[[Any, Any], None] | None = getattr(self, f"_{type(node).__name__}", None)
         if visit is not None:
             visit(node, at)
             return
         for each in getattr(node, "seq", None) or [getattr(node, "body", None)]:
             if each is not None:
                 self.statement(each, at)
+
+
+class _Walk(StatementWalk):
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self.sizes = sizes
+        self.found = Reading()
+        self.nests = 0
 
     def _For(self, node: Any, at: _Place) -> None:  # noqa: N802  named after TVM's node
         first = int(self.numbers(node.min, at.domain).min())

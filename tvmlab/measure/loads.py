@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tvmlab.errors import CallError, ComputeError
-from tvmlab.measure.accesses import POINTS, Unknown, evaluate, points_of
+from tvmlab.measure.accesses import POINTS, StatementWalk, Unknown, evaluate, points_of
 from tvmlab.ops.guarded import guarded
 from tvmlab.ops.lowering import user_error
 from tvmlab.ops.source import caller
@@ -105,19 +105,10 @@ class _Place:
         return _Place(self.loops, self.bound, (*self.conditions, (condition, holds)))
 
 
-class _Walk:
+class _Walk(StatementWalk):
     def __init__(self) -> None:
         self.found: list[tuple[Any, _Place]] = []
         self.written: set[Any] = set()
-
-    def statement(self, node: Any, at: _Place) -> None:
-        visit: Callable[[Any, _Place], None] | None = getattr(self, f"_{type(node).__name__}", None)
-        if visit is not None:
-            visit(node, at)
-            return
-        for each in getattr(node, "seq", None) or [getattr(node, "body", None)]:
-            if each is not None:
-                self.statement(each, at)
 
     def _For(self, node: Any, at: _Place) -> None:  # noqa: N802  named after TVM's node
         first, extent = (int(evaluate(each, {}, {})) for each in (node.min, node.extent))
